@@ -1,0 +1,50 @@
+//! What E2B's protocol has and this server has not: said in the protocol's own shape, for a 404 would mean "gone".
+
+use axum::Router;
+use axum::routing::{MethodFilter, on};
+
+use crate::app::App;
+use crate::extract::Caller;
+use crate::reply::Reply;
+
+const READ: MethodFilter = MethodFilter::GET;
+const MAKE: MethodFilter = MethodFilter::POST;
+const CHANGE: MethodFilter = MethodFilter::PATCH;
+const DELETE: MethodFilter = MethodFilter::DELETE;
+
+/// Path, methods, and the words for it.
+const ABSENT: &[(&str, MethodFilter, &str)] = &[
+    ("/sandboxes/{id}/pause", MAKE, "pausing of sandboxes"),
+    ("/sandboxes/{id}/snapshots", MAKE, "snapshots"),
+    ("/snapshots", READ, "snapshots"),
+    ("/sandboxes/{id}/fork", MAKE, "forking of sandboxes"),
+    ("/volumes", READ.or(MAKE), "volumes"),
+    ("/volumes/{id}", READ.or(DELETE), "volumes"),
+    ("/volumecontent/{id}/path", READ.or(CHANGE).or(DELETE), "volumes"),
+    ("/volumecontent/{id}/dir", READ.or(MAKE), "volumes"),
+    ("/volumecontent/{id}/file", READ.or(MethodFilter::PUT), "volumes"),
+    ("/secrets", READ.or(MAKE), "secrets"),
+    ("/secrets/{id}", READ.or(MAKE).or(DELETE), "secrets"),
+    ("/templates", MAKE, BUILDS),
+    ("/v2/templates", MAKE, BUILDS),
+    ("/v3/templates", MAKE, BUILDS),
+    ("/templates/{id}", MAKE.or(CHANGE).or(DELETE), BUILDS),
+    ("/v2/templates/{id}", CHANGE, BUILDS),
+    ("/templates/{id}/files/{hash}", READ, BUILDS),
+    ("/templates/{id}/builds/{build}", MAKE, BUILDS),
+    ("/v2/templates/{id}/builds/{build}", MAKE, BUILDS),
+    ("/templates/{id}/builds/{build}/status", READ, BUILDS),
+    ("/templates/{id}/builds/{build}/logs", READ, BUILDS),
+    ("/templates/tags", MAKE.or(DELETE), "template tags"),
+    ("/templates/{id}/tags", READ, "template tags"),
+    ("/teams", READ, "log-in (set `E2B_API_KEY` instead)"),
+];
+
+const BUILDS: &str = "template changes over the API (`hood template build` makes templates)";
+
+/// Adds them to the routes that are served.
+pub(super) fn add(served: Router<App>) -> Router<App> {
+    ABSENT.iter().fold(served, |router, &(path, methods, what)| {
+        router.route(path, on(methods, move |_: Caller| async move { Reply::absent(what) }))
+    })
+}

@@ -1,0 +1,165 @@
+//! One request, passed into a sandbox.
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::response::Response;
+use hood_engine::{ConnectError, Link, Record, SandboxId};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use subtle::ConstantTimeEq;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::cut::CutBody;
+use super::deaf::Deaf;
+use super::signature::Signed;
+use super::target::Address;
+use super::tunnel::Tunnel;
+use super::{answer, head};
+use crate::app::App;
+use crate::limits;
+use crate::reply::logged;
+use crate::wire::Notes;
+
+/// The guest's own file and process service: it has a token of its own and is never behind the traffic token.
+const ENVD_PORT: u16 = 49983;
+
+/// A conversation with a service inside that has begun.
+struct Started {
+    response: hyper::Response<Incoming>,
+    connection: AbortOnDropHandle<()>,
+    cut: CancellationToken,
+}
+
+/// Passes a signed request to the sandbox whose token signed it.
+pub(crate) async fn forward_signed(app: &App, signed: &Signed, request: Request) -> Response {
+    match app.engine.find_by_token(&|token| signed.is_by(token)) {
+        Some(record) => {
+            let address = Address { id: record.id.to_string(), port: ENVD_PORT };
+            pass(app, &address, &record, request).await
+        }
+        None => answer::not_signed(),
+    }
+}
+
+/// Passes a request to its address.
+pub(crate) async fn forward(app: &App, to: Address, request: Request) -> Response {
+    let running = to.id.parse::<SandboxId>().ok().and_then(|id| app.engine.running(&id));
+    match running {
+        Some(record) if !admits(&record, &to, &request) => answer::private(&to.id),
+        Some(record) => pass(app, &to, &record, request).await,
+        None => answer::not_found(&to.id, app.engine.fate(&to.id)),
+    }
+}
+
+/// Whether the request has the token that a sandbox without public traffic asks for.
+fn admits(record: &Record, to: &Address, request: &Request) -> bool {
+    match Notes::traffic_token(record) {
+        None => true,
+        Some(_) if to.port == ENVD_PORT => true,
+        Some(token) => {
+            head::traffic_token(request.headers()).is_some_and(|given| token.as_bytes().ct_eq(given).into())
+        }
+    }
+}
+
+/// A connection of its own for every request: it costs a socket in the sandbox's namespace (well under a
+/// millisecond), and in return no request can meet a connection that a dying service has half closed.
+async fn pass(app: &App, to: &Address, record: &Record, mut request: Request) -> Response {
+    let link = match app.engine.link(&record.id, to.port).await {
+        Ok(link) => link,
+        Err(error) => return unreachable(to, error),
+    };
+    let client = head::upgrade(request.headers()).map(|_| hyper::upgrade::on(&mut request));
+    let mask = Notes::host_mask(record)
+        .filter(|_| to.port != ENVD_PORT)
+        .and_then(|mask| head::masked(mask, to.port));
+    match start(link, head::outgoing(request, mask)).await {
+        Ok(started) => answer_with(app, to, started, client),
+        Err(Failed { cut, error }) => failed(app, to, &cut, error).await,
+    }
+}
+
+/// The service gave no answer.
+struct Failed {
+    cut: CancellationToken,
+    /// None when the sandbox ended meanwhile.
+    error: Option<hyper::Error>,
+}
+
+/// Sends the request and waits for the head of the answer, however long that takes: idle limits are the client's.
+async fn start(Link { stream, cut }: Link, request: Request) -> Result<Started, Failed> {
+    let failed = |error| Failed { cut: cut.clone(), error };
+    let (mut sender, connection) = http1::handshake::<_, Body>(TokioIo::new(Deaf::new(stream)))
+        .await
+        .map_err(|error| failed(Some(error)))?;
+    let connection = AbortOnDropHandle::new(tokio::spawn(async move {
+        if let Err(error) = connection.with_upgrades().await {
+            tracing::debug!(%error, "a connection into a sandbox broke off");
+        }
+    }));
+    // The cut first: an answer that comes with the sandbox's end is not trusted to be whole.
+    tokio::select! {
+        biased;
+        () = cut.cancelled() => Err(failed(None)),
+        answer = sender.send_request(request) => match answer {
+            Ok(response) => Ok(Started { response, connection, cut }),
+            Err(error) => Err(failed(Some(error))),
+        },
+    }
+}
+
+fn answer_with(app: &App, to: &Address, started: Started, client: Option<OnUpgrade>) -> Response {
+    let Started { mut response, connection, cut } = started;
+    let switching = response.status() == StatusCode::SWITCHING_PROTOCOLS;
+    let protocol = head::upgrade(response.headers());
+    head::strip(response.headers_mut());
+    match (switching, client, protocol) {
+        (false, ..) => response.map(|body| Body::new(CutBody::new(body, cut, connection))),
+        (true, Some(client), Some(protocol)) => {
+            let service = hyper::upgrade::on(&mut response);
+            app.tunnels.spawn(Tunnel { client, service, connection, cut }.run());
+            head::switch(response.headers_mut(), protocol);
+            response.map(|_| Body::empty())
+        }
+        (true, ..) => answer::broken(
+            &to.id,
+            to.port,
+            "the service switched protocols without having been asked".to_owned(),
+        ),
+    }
+}
+
+/// Whoever hung up on us may have done so because the sandbox is ending; the engine knows in a moment, and then that
+/// is the better answer.
+async fn failed(app: &App, to: &Address, cut: &CancellationToken, error: Option<hyper::Error>) -> Response {
+    let ended = match error {
+        None => true,
+        Some(_) => tokio::time::timeout(limits::END_NOTICE, cut.cancelled()).await.is_ok(),
+    };
+    match error {
+        Some(error) if !ended => {
+            tracing::debug!(sandbox.id = %to.id, port = to.port, %error, "a service inside did not answer");
+            answer::broken(
+                &to.id,
+                to.port,
+                "the service closed the connection without a whole answer".to_owned(),
+            )
+        }
+        _ => answer::not_found(&to.id, app.engine.fate(&to.id)),
+    }
+}
+
+fn unreachable(to: &Address, error: ConnectError) -> Response {
+    match error {
+        ConnectError::NotRunning { ended } => answer::not_found(&to.id, ended),
+        ConnectError::PortClosed(port) => answer::port_closed(&to.id, port),
+        ConnectError::Dial(source) => {
+            let id = logged("connecting to a sandbox", &source);
+            answer::broken(&to.id, to.port, format!("no connection to the port ({id})"))
+        }
+    }
+}

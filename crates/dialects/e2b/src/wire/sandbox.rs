@@ -1,0 +1,226 @@
+//! What a client is told about a sandbox.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hood_engine::Record;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::reply::Reply;
+use crate::wire::when::span;
+use crate::wire::{CLIENT_ID, ENVD_VERSION, Network, When};
+
+/// Random bytes of a traffic token.
+const TRAFFIC_TOKEN_BYTES: usize = 24;
+
+/// The answer to create and connect.
+#[expect(clippy::struct_field_names, reason = "the protocol's own names")]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Sandbox {
+    #[serde(rename = "templateID")]
+    template_id: String,
+    alias: String,
+    #[serde(rename = "sandboxID")]
+    pub(crate) sandbox_id: String,
+    #[serde(rename = "clientID")]
+    client_id: &'static str,
+    #[serde(rename = "envdVersion")]
+    envd_version: &'static str,
+    #[serde(rename = "envdAccessToken")]
+    envd_access_token: String,
+    #[serde(rename = "trafficAccessToken")]
+    traffic_access_token: Option<String>,
+    domain: Option<String>,
+}
+
+/// One sandbox of a listing.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ListedSandbox {
+    #[serde(rename = "templateID")]
+    template_id: String,
+    alias: String,
+    #[serde(rename = "sandboxID")]
+    sandbox_id: String,
+    #[serde(rename = "clientID")]
+    client_id: &'static str,
+    started_at: When,
+    end_at: When,
+    cpu_count: u32,
+    #[serde(rename = "memoryMB")]
+    memory_mib: u64,
+    #[serde(rename = "diskSizeMB")]
+    disk_mib: u64,
+    state: &'static str,
+    envd_version: &'static str,
+    metadata: BTreeMap<String, String>,
+}
+
+/// Everything about one.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SandboxDetail {
+    #[serde(flatten)]
+    listed: ListedSandbox,
+    envd_access_token: String,
+    allow_internet_access: Option<bool>,
+    domain: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network: Option<Network>,
+    lifecycle: Lifecycle,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Lifecycle {
+    auto_resume: bool,
+    on_timeout: &'static str,
+}
+
+/// What this dialect notes with a record, beyond what the engine knows.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// The caller asked for `autoPause`.
+    pub(crate) pause_on_timeout: bool,
+    /// The caller asked for `autoResume`.
+    pub(crate) auto_resume: bool,
+    pub(crate) network: Option<Network>,
+    /// Set when public traffic is off.
+    pub(crate) traffic_token: Option<String>,
+}
+
+/// Names of the notes.
+const PAUSE_ON_TIMEOUT: &str = "e2b.pauseOnTimeout";
+const AUTO_RESUME: &str = "e2b.autoResume";
+const NETWORK: &str = "e2b.network";
+const TRAFFIC_TOKEN: &str = "e2b.trafficToken";
+
+/// A secret that nobody can guess.
+pub(crate) fn mint_traffic_token() -> String {
+    URL_SAFE_NO_PAD.encode(rand::random::<[u8; TRAFFIC_TOKEN_BYTES]>())
+}
+
+// === impl Notes ===
+
+impl Notes {
+    pub(crate) fn of(record: &Record) -> Self {
+        let flag = |name| record.notes.get(name).and_then(Value::as_bool).unwrap_or(false);
+        let network = record.notes.get(NETWORK).cloned();
+        Self {
+            pause_on_timeout: flag(PAUSE_ON_TIMEOUT),
+            auto_resume: flag(AUTO_RESUME),
+            network: network.and_then(|value| serde_json::from_value(value).ok()),
+            traffic_token: Self::traffic_token(record).map(str::to_owned),
+        }
+    }
+
+    /// The one note that the data path looks at for every request.
+    pub(crate) fn traffic_token(record: &Record) -> Option<&str> {
+        record.notes.get(TRAFFIC_TOKEN).and_then(Value::as_str)
+    }
+
+    /// The Host that services inside shall see.
+    pub(crate) fn host_mask(record: &Record) -> Option<&str> {
+        record.notes.get(NETWORK)?.get("maskRequestHost")?.as_str()
+    }
+
+    pub(crate) fn into_map(self) -> Result<BTreeMap<String, Value>, Reply> {
+        let mut map = BTreeMap::new();
+        if self.pause_on_timeout {
+            map.insert(PAUSE_ON_TIMEOUT.to_owned(), json!(true));
+        }
+        if self.auto_resume {
+            map.insert(AUTO_RESUME.to_owned(), json!(true));
+        }
+        if let Some(network) = self.network {
+            let value = serde_json::to_value(network)
+                .map_err(|error| Reply::internal("noting the network policy", &error))?;
+            map.insert(NETWORK.to_owned(), value);
+        }
+        if let Some(token) = self.traffic_token {
+            map.insert(TRAFFIC_TOKEN.to_owned(), json!(token));
+        }
+        Ok(map)
+    }
+}
+
+// === impl Sandbox ===
+
+impl Sandbox {
+    pub(crate) fn of(record: &Record, domain: &str) -> Self {
+        Self {
+            template_id: record.template_id.clone(),
+            alias: record.template_name.clone(),
+            sandbox_id: record.id.to_string(),
+            client_id: CLIENT_ID,
+            envd_version: ENVD_VERSION,
+            envd_access_token: record.access_token.0.clone(),
+            traffic_access_token: Notes::traffic_token(record).map(str::to_owned),
+            domain: shown_domain(domain),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_test(id: &str) -> Self {
+        Self {
+            template_id: String::new(),
+            alias: String::new(),
+            sandbox_id: id.to_owned(),
+            client_id: CLIENT_ID,
+            envd_version: ENVD_VERSION,
+            envd_access_token: String::new(),
+            traffic_access_token: None,
+            domain: None,
+        }
+    }
+}
+
+// === impl ListedSandbox ===
+
+impl ListedSandbox {
+    pub(crate) fn of(record: &Record) -> Self {
+        let (started_at, end_at) = span(record);
+        Self {
+            template_id: record.template_id.clone(),
+            alias: record.template_name.clone(),
+            sandbox_id: record.id.to_string(),
+            client_id: CLIENT_ID,
+            started_at,
+            end_at,
+            cpu_count: record.resources.cpu.as_cores_ceil(),
+            memory_mib: record.resources.memory.as_mib(),
+            disk_mib: record.resources.disk.as_mib(),
+            // The protocol has `running` and `paused`; one being built answers its create call when it runs, and
+            // ended ones are not listed.
+            state: "running",
+            envd_version: ENVD_VERSION,
+            metadata: record.metadata.clone(),
+        }
+    }
+}
+
+// === impl SandboxDetail ===
+
+impl SandboxDetail {
+    pub(crate) fn of(record: &Record, domain: &str) -> Self {
+        let notes = Notes::of(record);
+        Self {
+            listed: ListedSandbox::of(record),
+            envd_access_token: record.access_token.0.clone(),
+            allow_internet_access: record.internet,
+            domain: shown_domain(domain),
+            network: notes.network,
+            // What was asked for; that this build ends the sandbox instead of pausing it stands in its log.
+            lifecycle: Lifecycle {
+                auto_resume: notes.auto_resume,
+                on_timeout: if notes.pause_on_timeout { "pause" } else { "kill" },
+            },
+        }
+    }
+}
+
+fn shown_domain(domain: &str) -> Option<String> {
+    Some(domain.to_owned()).filter(|domain| !domain.is_empty())
+}

@@ -1,0 +1,140 @@
+//! The trait.
+
+use std::io;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use hood_wire::GuestEvent;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc;
+
+use crate::{Bytes, Check, SandboxId, Spec};
+
+/// A byte stream to a port inside a sandbox.
+pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
+
+/// Where a driver reports what happens in its sandboxes. Bounded; a driver waits when it is full.
+pub type EventSink = mpsc::Sender<DriverEvent>;
+
+/// Something happened in a sandbox that nobody asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DriverEvent {
+    /// Where.
+    pub id: SandboxId,
+    /// What.
+    pub event: Event,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The guest said something. Never `Ready`: `create` waits for that.
+    Guest(GuestEvent),
+    /// The guest is gone without `destroy` having been called. The sandbox's remains are still there until then.
+    Died {
+        /// The kernel's OOM killer struck in this sandbox.
+        out_of_memory: bool,
+    },
+}
+
+/// One way to build walls. Every method may be called from many tasks at once.
+///
+/// Dropping the future of `create` or `destroy` must not leave half a sandbox: implementations finish or undo in a
+/// task of their own.
+#[async_trait]
+pub trait Driver: Send + Sync {
+    /// The driver's name in configuration, logs and answers.
+    fn name(&self) -> &'static str;
+
+    /// Builds the sandbox and returns when its guest listens on both ports. On an error nothing is left.
+    async fn create(&self, spec: Spec, events: EventSink) -> Result<(), DriverError>;
+
+    /// Ends every process of the sandbox and removes every trace. Succeeds on what was never made, and twice.
+    async fn destroy(&self, id: &SandboxId) -> Result<(), DriverError>;
+
+    /// Opens a stream to a port inside. Does not check any token.
+    async fn connect(&self, id: &SandboxId, port: u16) -> Result<Box<dyn ByteStream>, DialError>;
+
+    /// What the sandbox uses now.
+    async fn usage(&self, id: &SandboxId) -> Result<Usage, DriverError>;
+
+    /// Removes every sandbox of an earlier run of the server and returns how many there were.
+    async fn sweep(&self) -> Result<usize, DriverError>;
+
+    /// Which walls this host allows. May be slow; not on a request path.
+    async fn checks(&self) -> Vec<Check>;
+}
+
+/// A driver could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum DriverError {
+    /// No such sandbox.
+    #[error("no sandbox `{0}` here")]
+    Unknown(SandboxId),
+    /// A ceiling of the host or of the configuration was met.
+    #[error("{what}: {limit} reached")]
+    Exhausted {
+        /// What there is no more of.
+        what: &'static str,
+        /// How many there may be.
+        limit: u64,
+    },
+    /// The template's files cannot be used.
+    #[error("the template's files cannot be used: {0}")]
+    Template(String),
+    /// The host lacks something that a wall needs.
+    #[error("this host cannot build sandboxes: {0}")]
+    Host(String),
+    /// A step failed; `step` is the name from the driver's table of steps.
+    #[error("step `{step}` failed")]
+    Step {
+        /// Which step.
+        step: &'static str,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The guest did not come up in time, or said why it could not.
+    #[error("the guest did not start: {0}")]
+    Guest(String),
+}
+
+/// A stream into a sandbox could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum DialError {
+    /// No such sandbox.
+    #[error("no such sandbox here")]
+    Unknown,
+    /// Nothing listens on the port.
+    #[error("port {0} is not open")]
+    Refused(u16),
+    /// Anything else.
+    #[error("cannot connect to port {port}")]
+    Io {
+        /// Which port.
+        port: u16,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// What a sandbox uses at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// CPU time since creation.
+    pub cpu: Duration,
+    /// Memory charged, page cache included.
+    pub memory: Bytes,
+    /// Of which page cache.
+    pub cache: Bytes,
+    /// The writable layer.
+    pub disk: Bytes,
+    /// Processes and threads.
+    pub pids: u32,
+    /// How often the OOM killer struck.
+    pub oom_kills: u64,
+    /// How often a fork was refused by the process ceiling.
+    pub pids_refused: u64,
+}

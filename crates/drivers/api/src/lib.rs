@@ -1,0 +1,17 @@
+//! The one trait that every way of building walls implements, and the types it speaks.
+//!
+//! A driver makes a sandbox from a [`Spec`], ends it, opens byte streams into it and says what it uses. It knows no
+//! deadline, no owner, no protocol; the engine knows those and no Linux. Start at [`Driver`].
+#![forbid(unsafe_code)]
+
+mod driver;
+mod ids;
+mod isolation;
+mod spec;
+mod units;
+
+pub use driver::{ByteStream, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Usage};
+pub use ids::{ParseIdError, SandboxId};
+pub use isolation::{Check, Standing, Wall};
+pub use spec::{RootFs, RootMode, Spec};
+pub use units::{Bytes, MilliCpu, Resources};

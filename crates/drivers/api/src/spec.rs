@@ -1,0 +1,40 @@
+//! What to build.
+
+use std::path::PathBuf;
+
+use hood_wire::GuestConfig;
+
+use crate::{Resources, SandboxId};
+
+/// Everything a driver needs to build one sandbox.
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// Every name the driver makes (path, cgroup, host name) derives from it.
+    pub id: SandboxId,
+    /// The template's files.
+    pub root: RootFs,
+    /// Whether the root may be written.
+    pub root_mode: RootMode,
+    /// Ceilings.
+    pub resources: Resources,
+    /// What the guest is told. The driver fills in `filter` and `limits.disk_bytes` (0 where it enforces none).
+    pub guest: GuestConfig,
+}
+
+/// A template's root filesystem: read-only, shared by all its sandboxes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RootFs {
+    /// Identity of the contents. Sandboxes with the same key may share a builder (and later a nursery).
+    pub key: String,
+    /// Directories, bottom layer first.
+    pub layers: Vec<PathBuf>,
+}
+
+/// Whether the root filesystem may be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RootMode {
+    /// Everything is writable, up to the disk limit.
+    Writable,
+    /// Only this directory, `/tmp`, `/run` and `/dev/shm` are.
+    ReadOnlyExcept(String),
+}

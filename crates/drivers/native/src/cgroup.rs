@@ -1,0 +1,66 @@
+//! Groups of a sandbox: one cgroup2 group for its life, and limits in whichever version the host has.
+//!
+//! Life (killing a tree, seeing it empty) always goes through cgroup2, because even a host whose controllers are all
+//! v1 has `cgroup.kill` and `cgroup.events` in a cgroup2 mount without controllers (reference `walls.md` F10). Limits
+//! go through [`v1`] or [`v2`]. Names derive from the instance and the sandbox's id alone, so that what an earlier run
+//! left behind can be removed without a memory of it.
+//!
+//! ```text
+//! <cgroup2>/hood-<instance>/t<n>/builder        the template's builder
+//!                              /<sandbox id>/    the guest; c-<n>/ below it are the guest's own
+//! <v1 memory|cpu|pids>/hood-<instance>/<sandbox id>/
+//! ```
+
+mod files;
+mod life;
+mod mounts;
+mod v1;
+mod v2;
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use hood_driver_api::{Bytes, Resources, SandboxId};
+
+pub(crate) use life::{Life, TemplateGroup};
+pub(crate) use mounts::Mounts;
+
+use crate::warden::messages::View;
+
+/// What the groups of one sandbox report.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Meter {
+    pub(crate) cpu: Duration,
+    pub(crate) memory: Bytes,
+    pub(crate) cache: Bytes,
+    pub(crate) pids: u32,
+    pub(crate) oom_kills: u64,
+    pub(crate) pids_refused: u64,
+}
+
+/// The limits of one sandbox.
+pub(crate) trait Limits: Send + Sync {
+    /// Makes its groups and sets its ceilings. Returns the v1 `tasks` files that its first process writes itself into.
+    fn make(&self, id: &SandboxId, template: &TemplateGroup, ask: &Resources) -> io::Result<Vec<OwnedFd>>;
+
+    /// Removes its groups; succeeds on what is not there.
+    fn remove(&self, id: &SandboxId) -> io::Result<()>;
+
+    /// Removes every group of the instance and returns how many there were.
+    fn remove_all(&self) -> io::Result<usize>;
+
+    /// Reads its counters.
+    fn meter(&self, id: &SandboxId, template: &TemplateGroup) -> io::Result<Meter>;
+
+    /// How the sandbox sees its own groups.
+    fn views(&self) -> Vec<View>;
+}
+
+/// The back end this host needs, or what is missing for any.
+pub(crate) fn limits(mounts: &Mounts, instance: &str) -> Result<Box<dyn Limits>, String> {
+    if let Some(v2) = v2::V2::find(mounts) {
+        return Ok(Box::new(v2));
+    }
+    v1::V1::find(mounts, instance).map(|v1| Box::new(v1) as Box<dyn Limits>)
+}

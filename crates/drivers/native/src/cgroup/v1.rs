@@ -1,0 +1,100 @@
+//! Limits through the v1 controllers.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hood_driver_api::{Bytes, Resources, SandboxId};
+use rustix::fs::{Mode, OFlags};
+
+use super::{Limits, Meter, Mounts, TemplateGroup, files};
+use crate::warden::messages::View;
+
+/// The controllers without which a wall would be missing.
+const NEEDED: [&str; 4] = ["memory", "cpu", "cpuacct", "pids"];
+const PERIOD_US: u64 = 100_000;
+
+/// One directory for the instance in each hierarchy.
+pub(super) struct V1 {
+    hierarchies: Vec<(PathBuf, Vec<String>)>,
+}
+
+impl V1 {
+    /// The hierarchies, or the names of missing controllers.
+    pub(super) fn find(mounts: &Mounts, instance: &str) -> Result<Self, String> {
+        let missing: Vec<_> = NEEDED.into_iter().filter(|c| mounts.v1_of(c).is_none()).collect();
+        if !missing.is_empty() {
+            return Err(format!("no cgroup controller for {}", missing.join(", ")));
+        }
+        let hierarchies = mounts
+            .v1
+            .iter()
+            .filter(|(_, has)| has.iter().any(|c| NEEDED.contains(&c.as_str())))
+            .map(|(at, has)| (at.join(format!("hood-{instance}")), has.clone()))
+            .collect();
+        Ok(Self { hierarchies })
+    }
+
+    fn dir(&self, controller: &str, id: &SandboxId) -> PathBuf {
+        let found = self.hierarchies.iter().find(|(_, has)| has.iter().any(|c| c == controller));
+        found.map(|(at, _)| at.join(id.as_str())).unwrap_or_default()
+    }
+}
+
+impl Limits for V1 {
+    fn make(&self, id: &SandboxId, _: &TemplateGroup, ask: &Resources) -> io::Result<Vec<OwnedFd>> {
+        let mut tasks = Vec::with_capacity(self.hierarchies.len());
+        for (at, _) in &self.hierarchies {
+            files::make_dir(at)?;
+            let dir = at.join(id.as_str());
+            files::make_dir(&dir)?;
+            let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+            tasks.push(rustix::fs::open(dir.join("tasks"), flags, Mode::empty())?);
+        }
+        let memory = self.dir("memory", id);
+        files::write(&memory, "memory.limit_in_bytes", ask.memory.0.to_string())?;
+        // Without swap accounting the file is absent; then swappiness is what keeps the sandbox out of swap.
+        files::write_if_there(&memory, "memory.memsw.limit_in_bytes", ask.memory.0.to_string())?;
+        files::write_if_there(&memory, "memory.swappiness", "0")?;
+        let cpu = self.dir("cpu", id);
+        files::write(&cpu, "cpu.cfs_period_us", PERIOD_US.to_string())?;
+        files::write(&cpu, "cpu.cfs_quota_us", (u64::from(ask.cpu.0) * PERIOD_US / 1000).to_string())?;
+        files::write(&self.dir("pids", id), "pids.max", ask.pids.to_string())?;
+        Ok(tasks)
+    }
+
+    fn remove(&self, id: &SandboxId) -> io::Result<()> {
+        self.hierarchies.iter().try_for_each(|(at, _)| files::remove_tree(&at.join(id.as_str())))
+    }
+
+    fn remove_all(&self) -> io::Result<usize> {
+        let mut most = 0;
+        for (at, _) in &self.hierarchies {
+            most = most.max(files::children(at)?.len());
+            files::remove_tree(at)?;
+        }
+        Ok(most)
+    }
+
+    fn meter(&self, id: &SandboxId, _: &TemplateGroup) -> io::Result<Meter> {
+        let (memory, pids) = (self.dir("memory", id), self.dir("pids", id));
+        Ok(Meter {
+            cpu: Duration::from_nanos(files::number(&self.dir("cpuacct", id), "cpuacct.usage")?),
+            memory: Bytes(files::number(&memory, "memory.usage_in_bytes")?),
+            cache: Bytes(files::field(&memory, "memory.stat", "total_cache")?),
+            pids: files::number(&pids, "pids.current")? as u32,
+            oom_kills: files::field(&memory, "memory.oom_control", "oom_kill")?,
+            pids_refused: files::field(&pids, "pids.events", "max")?,
+        })
+    }
+
+    fn views(&self) -> Vec<View> {
+        let view = |(_, has): &(PathBuf, Vec<String>)| View {
+            fs: "cgroup".to_owned(),
+            controllers: has.clone(),
+            dir: has.join(","),
+        };
+        self.hierarchies.iter().map(view).collect()
+    }
+}

@@ -1,0 +1,150 @@
+//! What this host allows: `hood doctor` and the start-up message.
+
+use std::fs;
+use std::path::Path;
+
+use hood_driver_api::{Check, Standing, Wall};
+
+use crate::cgroup::Mounts;
+
+/// The oldest kernel that the driver is built for (reference `walls.md` 10).
+const OLDEST_KERNEL: (u32, u32) = (6, 1);
+
+/// Looks at the host; changes nothing.
+pub fn run() -> Vec<Check> {
+    let mounts = Mounts::read().unwrap_or_default();
+    let mut checks = vec![kernel(), privilege(), namespaces()];
+    checks.extend(controllers(&mounts));
+    checks.extend([tree_kill(&mounts), disk(), seccomp()]);
+    checks.extend(host_settings());
+    checks
+}
+
+fn full(wall: Wall, found: impl Into<String>) -> Check {
+    Check { wall, standing: Standing::Full, found: found.into(), advice: None }
+}
+
+fn less(wall: Wall, standing: Standing, found: impl Into<String>, advice: impl Into<String>) -> Check {
+    Check { wall, standing, found: found.into(), advice: Some(advice.into()) }
+}
+
+fn kernel() -> Check {
+    let uname = rustix::system::uname();
+    let release = uname.release().to_string_lossy().into_owned();
+    let mut numbers = release.split(['.', '-']).map(|part| part.parse::<u32>().unwrap_or(0));
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if version >= OLDEST_KERNEL {
+        return full(Wall::Kernel, format!("Linux {release}"));
+    }
+    let advice = format!("Linux {}.{} or newer is needed", OLDEST_KERNEL.0, OLDEST_KERNEL.1);
+    less(Wall::Kernel, Standing::Missing, format!("Linux {release}"), advice)
+}
+
+fn privilege() -> Check {
+    if rustix::process::geteuid().is_root() {
+        return full(Wall::Privilege, "root");
+    }
+    let advice = "start `hood serve` as root; it does not run rootless";
+    less(Wall::Privilege, Standing::Missing, "not root", advice)
+}
+
+fn namespaces() -> Check {
+    let missing: Vec<_> = ["user", "mnt", "pid", "net", "ipc", "uts", "cgroup"]
+        .into_iter()
+        .filter(|name| !Path::new("/proc/self/ns").join(name).exists())
+        .collect();
+    if missing.is_empty() {
+        return full(Wall::Namespaces, "user, mnt, pid, net, ipc, uts, cgroup");
+    }
+    let found = format!("the kernel lacks {}", missing.join(", "));
+    less(Wall::Namespaces, Standing::Missing, found, "use a distribution's kernel")
+}
+
+fn controllers(mounts: &Mounts) -> Vec<Check> {
+    let v2 = mounts.v2.as_ref().and_then(|at| fs::read_to_string(at.join("cgroup.controllers")).ok());
+    let has_v2 = |name: &str| v2.as_ref().is_some_and(|all| all.split_whitespace().any(|c| c == name));
+    let check = |(wall, name): (Wall, &str)| {
+        if has_v2(name) {
+            full(wall, "cgroup v2")
+        } else if let Some(at) = mounts.v1_of(name) {
+            full(wall, format!("cgroup v1 at {}", at.display()))
+        } else {
+            let advice = format!("boot with the `{name}` controller on (for memory: `cgroup_enable=memory`)");
+            less(wall, Standing::Missing, format!("no `{name}` controller"), advice)
+        }
+    };
+    [(Wall::Memory, "memory"), (Wall::Cpu, "cpu"), (Wall::Pids, "pids")].into_iter().map(check).collect()
+}
+
+fn tree_kill(mounts: &Mounts) -> Check {
+    if let Some(at) = &mounts.v2 {
+        return full(Wall::TreeKill, format!("cgroup.kill at {}", at.display()));
+    }
+    let advice = "mkdir -p /sys/fs/cgroup/unified && mount -t cgroup2 none /sys/fs/cgroup/unified";
+    less(Wall::TreeKill, Standing::Missing, "cgroup2 is not mounted", advice)
+}
+
+fn disk() -> Check {
+    let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let tool = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+        .any(|dir| dir.join("mkfs.btrfs").exists());
+    // The module may be loadable without being loaded.
+    let btrfs = known.lines().any(|line| line.trim() == "btrfs")
+        || fs::read_dir("/lib/modules").is_ok_and(|mut all| all.next().is_some());
+    let loops = Path::new("/dev/loop-control").exists();
+    match (btrfs, loops, tool) {
+        (true, true, true) => full(Wall::Disk, "btrfs subvolumes with quotas"),
+        (true, true, false) => {
+            let advice = "apt-get install btrfs-progs";
+            less(Wall::Disk, Standing::Partial, "`mkfs.btrfs` is missing: layers have no size limit", advice)
+        }
+        _ => {
+            let advice = "put the data directory on btrfs, or load the modules `btrfs` and `loop`";
+            less(
+                Wall::Disk,
+                Standing::Partial,
+                "no btrfs or no loop devices: layers have no size limit",
+                advice,
+            )
+        }
+    }
+}
+
+fn seccomp() -> Check {
+    match fs::read_to_string("/proc/sys/kernel/seccomp/actions_avail") {
+        Ok(actions) if actions.contains("errno") => full(Wall::Seccomp, "filters"),
+        _ => less(Wall::Seccomp, Standing::Missing, "no seccomp filters", "use a distribution's kernel"),
+    }
+}
+
+/// Settings of the whole host: suggested, never changed by us.
+fn host_settings() -> Vec<Check> {
+    let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).ok();
+    let mut checks = Vec::new();
+    let mut suggest = |path: &str, bad: &dyn Fn(&str) -> bool, advice: &str| {
+        if let Some(value) = read(path).filter(|value| bad(value)) {
+            let name = path.trim_start_matches("/proc/sys/").replace('/', ".");
+            checks.push(less(Wall::HostSettings, Standing::Partial, format!("{name} is {value}"), advice));
+        }
+    };
+    let below = |limit: u64| move |value: &str| value.parse::<u64>().is_ok_and(|v| v < limit);
+    suggest(
+        "/proc/sys/kernel/pid_max",
+        &below(100_000),
+        "`sysctl kernel.pid_max=4194304` before hundreds of sandboxes run",
+    );
+    suggest(
+        "/proc/sys/fs/inotify/max_user_instances",
+        &below(1024),
+        "`sysctl fs.inotify.max_user_instances=8192`: watches of all sandboxes count against it",
+    );
+    suggest(
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+        &|value| value == "1",
+        "AppArmor restricts user namespaces: give the hood binary a profile with `userns,`",
+    );
+    if checks.is_empty() {
+        checks.push(full(Wall::HostSettings, "nothing to suggest"));
+    }
+    checks
+}

@@ -1,0 +1,255 @@
+//! The driver: everything built here, behind the trait.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use hood_driver_api::{
+    ByteStream, Bytes, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, SandboxId, Spec,
+    Usage,
+};
+use hood_wire::GuestEvent;
+use rustix::fs::{MemfdFlags, SealFlags};
+use tokio::sync::Semaphore;
+
+use crate::cgroup::{self, Life, Limits, Mounts};
+use crate::checks;
+use crate::helper::{Warden, step};
+use crate::instance;
+use crate::layer::Layers;
+use crate::netdoor::NetDoor;
+use crate::root::Statics;
+use crate::sandbox::{self, Control, Sandbox};
+use crate::seccomp::{self, Who};
+use crate::templates::Templates;
+
+/// A guest listens a few milliseconds after its exec; a host under load may need longer.
+pub(crate) const READY_LIMIT: Duration = Duration::from_secs(20);
+
+/// How long the processes of a sandbox may take to end after they were killed.
+pub(crate) const END_PATIENCE: Duration = Duration::from_secs(20);
+
+/// Builds and removals at once: they are system calls on two or more cores, and more only make each slower.
+const MAX_AT_ONCE: usize = 4;
+
+/// What the driver needs to know.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The server's data directory; the driver owns what it makes in it.
+    pub data_dir: PathBuf,
+    /// The guest's program.
+    pub guest: &'static [u8],
+    /// Most bytes that all writable layers together may take of the disk.
+    pub layers: Bytes,
+}
+
+/// The driver. Cheap to clone.
+#[derive(Clone)]
+pub struct NativeDriver {
+    host: Arc<Host>,
+    sandboxes: Arc<Mutex<HashMap<SandboxId, Arc<Entry>>>>,
+    turns: Arc<Semaphore>,
+}
+
+/// Everything that all sandboxes share.
+pub(crate) struct Host {
+    pub(crate) warden: Warden,
+    pub(crate) life: Life,
+    pub(crate) limits: Box<dyn Limits>,
+    pub(crate) layers: Layers,
+    pub(crate) statics: Statics,
+    pub(crate) templates: Templates,
+    pub(crate) guest: OwnedFd,
+    pub(crate) payload_filter: Vec<u8>,
+    netdoor: NetDoor,
+    swept: usize,
+    why_no_quota: Option<String>,
+}
+
+struct Entry {
+    sandbox: Sandbox,
+    watch: tokio::task::AbortHandle,
+}
+
+impl NativeDriver {
+    /// Ends what an earlier run left, and makes everything that sandboxes share. Blocks, for a second when it must
+    /// first make the image for writable layers. Must run after [`crate::enter_private_mounts`].
+    pub fn start(config: &Config) -> Result<Self, DriverError> {
+        let host = |what: &str, error: &dyn std::fmt::Display| DriverError::Host(format!("{what}: {error}"));
+        let instance = instance::id(&config.data_dir).map_err(|e| host("data directory", &e))?;
+        let mounts = Mounts::read().map_err(|e| host("mountinfo", &e))?;
+        let v2 = mounts.v2.clone().ok_or_else(|| {
+            DriverError::Host(
+                "cgroup2 is not mounted: `mount -t cgroup2 none /sys/fs/cgroup/unified`".to_owned(),
+            )
+        })?;
+        let swept = Life::sweep(&v2, &instance, END_PATIENCE).map_err(|e| step("sweep", e))?;
+        let life = Life::new(&v2, &instance).map_err(|e| step("cgroup", e))?;
+        let limits = cgroup::limits(&mounts, &instance).map_err(DriverError::Host)?;
+        let swept = swept.max(limits.remove_all().map_err(|e| step("sweep", e))?);
+        let (layers, why_no_quota) =
+            Layers::open(&config.data_dir, config.layers).map_err(|e| step("layers", e))?;
+        let swept = swept.max(layers.remove_all().map_err(|e| step("sweep", e))?);
+        if let Some(why) = &why_no_quota {
+            tracing::warn!(%why, "writable layers have no size limit of their own on this host");
+        }
+        let statics =
+            Statics::make(&config.data_dir.join("run"), &limits.views()).map_err(|e| step("dev", e))?;
+        let payload_filter = seccomp::program(Who::Payload).map_err(|e| host("filter", &e))?;
+        let shared = Host {
+            warden: Warden::start().map_err(|e| step("warden", e))?,
+            life,
+            limits,
+            layers,
+            statics,
+            templates: Templates::default(),
+            guest: sealed_program(config.guest).map_err(|e| step("guest program", e))?,
+            payload_filter: payload_filter.iter().flat_map(|i| i.to_bytes()).collect(),
+            netdoor: NetDoor::start().map_err(|e| step("netdoor", e))?,
+            swept,
+            why_no_quota,
+        };
+        Ok(Self {
+            host: Arc::new(shared),
+            sandboxes: Arc::default(),
+            turns: Arc::new(Semaphore::new(MAX_AT_ONCE)),
+        })
+    }
+
+    /// Why the size of writable layers is not held here, if so.
+    pub fn why_no_quota(&self) -> Option<&str> {
+        self.host.why_no_quota.as_deref()
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Host) -> Result<T, DriverError> + Send + 'static,
+    ) -> Result<T, DriverError> {
+        let gone = |_| DriverError::Host("the driver is stopping".to_owned());
+        let turn = self.turns.clone().acquire_owned().await.map_err(gone)?;
+        let host = self.host.clone();
+        let task = tokio::task::spawn_blocking(move || {
+            let result = work(&host);
+            drop(turn);
+            result
+        });
+        task.await.map_err(|error| DriverError::Host(error.to_string()))?
+    }
+
+    async fn build(&self, spec: Spec, events: EventSink) -> Result<(), DriverError> {
+        let raised = self.blocking(move |host| sandbox::raise(host, &spec)).await?;
+        match raised.wait_until_ready().await {
+            Ok((sandbox, control)) => {
+                let id = sandbox.id.clone();
+                let watch =
+                    tokio::task::spawn(watch(self.host.clone(), self.clone(), id.clone(), control, events));
+                lock(&self.sandboxes).insert(id, Arc::new(Entry { sandbox, watch: watch.abort_handle() }));
+                Ok(())
+            }
+            Err((sandbox, error)) => {
+                self.blocking(move |host| sandbox.take_away(host)).await?;
+                Err(error)
+            }
+        }
+    }
+
+    fn entry(&self, id: &SandboxId) -> Option<Arc<Entry>> {
+        lock(&self.sandboxes).get(id).cloned()
+    }
+}
+
+/// Passes a guest's events on, and says when it is gone.
+async fn watch(
+    host: Arc<Host>,
+    driver: NativeDriver,
+    id: SandboxId,
+    mut control: Control,
+    events: EventSink,
+) {
+    while let Ok(Some(event)) = sandbox::next_event(&mut control).await {
+        if matches!(event, GuestEvent::Ready { .. }) {
+            continue;
+        }
+        if events.send(DriverEvent { id: id.clone(), event: Event::Guest(event) }).await.is_err() {
+            return;
+        }
+    }
+    let usage = driver.entry(&id).and_then(|entry| entry.sandbox.usage(&host).ok());
+    let out_of_memory = usage.is_some_and(|usage| usage.oom_kills > 0);
+    if events.send(DriverEvent { id, event: Event::Died { out_of_memory } }).await.is_err() {
+        tracing::debug!("nobody listens for ends any more");
+    }
+}
+
+#[async_trait]
+impl Driver for NativeDriver {
+    fn name(&self) -> &'static str {
+        "native"
+    }
+
+    async fn create(&self, spec: Spec, events: EventSink) -> Result<(), DriverError> {
+        // A task of its own: a caller that goes away must not leave half a sandbox.
+        let driver = self.clone();
+        let build = tokio::task::spawn(async move { driver.build(spec, events).await });
+        build.await.map_err(|error| DriverError::Host(error.to_string()))?
+    }
+
+    async fn destroy(&self, id: &SandboxId) -> Result<(), DriverError> {
+        let Some(entry) = lock(&self.sandboxes).remove(id) else { return Ok(()) };
+        entry.watch.abort();
+        let (driver, id) = (self.clone(), id.clone());
+        let end = tokio::task::spawn(async move {
+            let taken = entry.clone();
+            let result = driver.blocking(move |host| taken.sandbox.take_away(host)).await;
+            if result.is_err() {
+                // Kept for another try.
+                lock(&driver.sandboxes).insert(id, entry);
+            }
+            result
+        });
+        end.await.map_err(|error| DriverError::Host(error.to_string()))?
+    }
+
+    async fn connect(&self, id: &SandboxId, port: u16) -> Result<Box<dyn ByteStream>, DialError> {
+        let entry = self.entry(id).ok_or(DialError::Unknown)?;
+        Ok(Box::new(self.host.netdoor.dial(&entry.sandbox.netns, port).await?))
+    }
+
+    async fn usage(&self, id: &SandboxId) -> Result<Usage, DriverError> {
+        let entry = self.entry(id).ok_or_else(|| DriverError::Unknown(id.clone()))?;
+        let host = self.host.clone();
+        let read = tokio::task::spawn_blocking(move || entry.sandbox.usage(&host));
+        read.await.map_err(|error| DriverError::Host(error.to_string()))?
+    }
+
+    async fn sweep(&self) -> Result<usize, DriverError> {
+        // Done at the start, before anything could be made.
+        Ok(self.host.swept)
+    }
+
+    async fn checks(&self) -> Vec<Check> {
+        tokio::task::spawn_blocking(checks::run).await.unwrap_or_default()
+    }
+}
+
+/// The guest's program as a sealed file without a name: nobody inside can overwrite it (CVE-2019-5736).
+fn sealed_program(program: &[u8]) -> io::Result<OwnedFd> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file = rustix::fs::memfd_create("hood-guest", flags)?;
+    let mut rest = program;
+    while !rest.is_empty() {
+        let n = rustix::io::write(file.as_fd(), rest)?;
+        rest = rest.get(n..).unwrap_or_default();
+    }
+    let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
+    rustix::fs::fcntl_add_seals(&file, seals)?;
+    Ok(file)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,112 @@
+//! The server's ends of its helper processes.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use hood_driver_api::DriverError;
+
+use crate::sys::{fork, socket};
+use crate::warden::messages::{Answer, Build, IdLine, ToWarden};
+
+/// A helper that has not answered by then is stuck.
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+
+/// Name of the hidden subcommand that becomes the warden; the binary must map it to [`crate::warden::run`].
+pub const WARDEN_COMMAND: &str = "internal-warden";
+
+/// The warden. Requests are answered one at a time.
+pub(crate) struct Warden {
+    socket: Mutex<OwnedFd>,
+    process: Mutex<Child>,
+}
+
+impl Warden {
+    /// Starts this same program as the warden.
+    pub(crate) fn start() -> io::Result<Self> {
+        let (ours, theirs) = socket::pair()?;
+        socket::set_receive_timeout(&ours, ANSWER_LIMIT)?;
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .arg(WARDEN_COMMAND)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        fork::pass_as_three(&mut command, theirs);
+        let process = command.spawn()?;
+        Ok(Self { socket: Mutex::new(ours), process: Mutex::new(process) })
+    }
+
+    /// A user namespace with these maps.
+    pub(crate) fn user_namespace(&self, lines: Vec<IdLine>) -> Result<OwnedFd, DriverError> {
+        let fds = self.ask(&ToWarden::UserNamespace { lines }, &[])?;
+        fds.into_iter().next().ok_or_else(|| protocol("user namespace"))
+    }
+
+    /// A builder over `count` ids from `base`, living in `group`.
+    pub(crate) fn builder(&self, base: u32, count: u32, group: &OwnedFd) -> Result<Builder, DriverError> {
+        let (ours, theirs) = socket::pair().map_err(|e| step("builder", e))?;
+        socket::set_receive_timeout(&ours, ANSWER_LIMIT).map_err(|e| step("builder", e))?;
+        self.ask(&ToWarden::Builder { base, count }, &[theirs.as_fd(), group.as_fd()])?;
+        Ok(Builder { socket: Mutex::new(ours) })
+    }
+
+    fn ask(&self, request: &ToWarden, fds: &[BorrowedFd<'_>]) -> Result<Vec<OwnedFd>, DriverError> {
+        let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        socket::send(&*socket, request, fds).map_err(|e| step("warden", e))?;
+        answer(&socket)
+    }
+}
+
+impl Drop for Warden {
+    fn drop(&mut self) {
+        let process = self.process.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // It ends by itself when the socket closes; killing it saves waiting for that. Either way it is reaped.
+        if process.kill().and_then(|()| process.wait()).is_err() {
+            tracing::debug!("the warden was gone already");
+        }
+    }
+}
+
+/// A template's builder.
+pub(crate) struct Builder {
+    socket: Mutex<OwnedFd>,
+}
+
+impl Builder {
+    /// Puts up the walls of one sandbox: the guest's pidfd and its network namespace.
+    pub(crate) fn build(
+        &self,
+        build: &Build,
+        fds: &[BorrowedFd<'_>],
+    ) -> Result<(OwnedFd, OwnedFd), DriverError> {
+        let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        socket::send(&*socket, build, fds).map_err(|e| step("builder", e))?;
+        let fds = answer(&socket)?;
+        let [pidfd, netns] = <[OwnedFd; 2]>::try_from(fds).map_err(|_| protocol("builder"))?;
+        Ok((pidfd, netns))
+    }
+}
+
+fn answer(socket: &OwnedFd) -> Result<Vec<OwnedFd>, DriverError> {
+    match socket::receive::<Answer>(socket).map_err(|e| step("helper", e))? {
+        Some((Answer::Done, fds)) => Ok(fds),
+        Some((Answer::Failed { step: name, errno }, _)) => {
+            let source = io::Error::from_raw_os_error(errno);
+            Err(step("walls", io::Error::new(source.kind(), format!("{name}: {source}"))))
+        }
+        None => Err(protocol("helper")),
+    }
+}
+
+pub(crate) fn step(step: &'static str, source: io::Error) -> DriverError {
+    DriverError::Step { step, source }
+}
+
+fn protocol(name: &'static str) -> DriverError {
+    step(name, io::Error::new(io::ErrorKind::BrokenPipe, "the helper process is gone"))
+}

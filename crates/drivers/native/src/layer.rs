@@ -1,0 +1,144 @@
+//! Writable layers: one per sandbox, with a hard size where the host allows one.
+
+mod pool;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use hood_driver_api::{Bytes, SandboxId};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags};
+
+use crate::sys::btrfs;
+
+/// Where writable layers live.
+pub(crate) struct Layers {
+    dir: OwnedFd,
+    kind: Kind,
+}
+
+/// How a layer's size is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A subvolume each, with a quota.
+    Btrfs {
+        /// Simple quotas (kernel 6.7), whose cost does not grow with the number of layers.
+        simple_quota: bool,
+    },
+    /// A directory each, without a limit of its own.
+    Plain,
+}
+
+/// A layer: a directory with what the sandbox wrote ([`UPPER`]) and the overlay's scratch space ([`WORK`]).
+pub(crate) struct Layer {
+    pub(crate) dir: OwnedFd,
+    pub(crate) upper: OwnedFd,
+}
+
+/// Name of the directory with what the sandbox wrote.
+pub(crate) const UPPER: &str = "upper";
+/// Name of the overlay's scratch space, on the same mount as the overlay demands.
+pub(crate) const WORK: &str = "work";
+
+impl Layers {
+    /// In `data_dir`, on btrfs: the data directory's own, or else a sparse image of at most `size` on a loop device,
+    /// mounted where only this process and its helpers see it. Without either, plain directories.
+    ///
+    /// Also returns why the size of layers cannot be held, where it cannot.
+    pub(crate) fn open(data_dir: &Path, size: Bytes) -> io::Result<(Self, Option<String>)> {
+        let path = data_dir.join("writable");
+        std::fs::create_dir_all(&path)?;
+        let (dir, kind, why) = match pool::open(data_dir, &path, size) {
+            Ok((dir, simple_quota)) => (dir, Kind::Btrfs { simple_quota }, None),
+            Err(why) => (open_dir(&path)?, Kind::Plain, Some(why)),
+        };
+        Ok((Self { dir, kind }, why))
+    }
+
+    /// How sizes are held.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Makes the layer of a sandbox. Its directories belong to id 0 on disk, whatever range the sandbox gets.
+    pub(crate) fn make(&self, id: &SandboxId, size: Bytes) -> io::Result<Layer> {
+        let name = id.as_str();
+        match self.kind {
+            Kind::Btrfs { .. } => {
+                btrfs::create_subvolume(self.dir.as_fd(), name)?;
+                btrfs::limit(btrfs::open_dir(self.dir.as_fd(), name)?.as_fd(), size.0)?;
+            }
+            Kind::Plain => rustix::fs::mkdirat(&self.dir, name, Mode::from_raw_mode(0o700))?,
+        }
+        let dir = btrfs::open_dir(self.dir.as_fd(), name)?;
+        for part in [UPPER, WORK] {
+            rustix::fs::mkdirat(&dir, part, Mode::from_raw_mode(0o755))?;
+        }
+        let upper = btrfs::open_dir(dir.as_fd(), UPPER)?;
+        Ok(Layer { dir, upper })
+    }
+
+    /// Bytes that the layer holds; 0 where that is not known.
+    pub(crate) fn usage(&self, id: &SandboxId) -> io::Result<Bytes> {
+        match self.kind {
+            Kind::Btrfs { .. } => {
+                let layer = btrfs::open_dir(self.dir.as_fd(), id.as_str())?;
+                Ok(Bytes(btrfs::usage(layer.as_fd())?))
+            }
+            Kind::Plain => Ok(Bytes(0)),
+        }
+    }
+
+    /// Removes the layer; succeeds on what is not there.
+    pub(crate) fn remove(&self, id: &SandboxId) -> io::Result<()> {
+        self.remove_named(id.as_str())
+    }
+
+    /// Removes every layer and returns how many there were.
+    pub(crate) fn remove_all(&self) -> io::Result<usize> {
+        let mut removed = 0;
+        for entry in Dir::read_from(&self.dir)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.parse::<SandboxId>().is_ok() {
+                self.remove_named(&name)?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
+
+    fn remove_named(&self, name: &str) -> io::Result<()> {
+        let removed = match self.kind {
+            Kind::Btrfs { .. } => btrfs::delete_subvolume(self.dir.as_fd(), name),
+            Kind::Plain => remove_tree(self.dir.as_fd(), name),
+        };
+        match removed {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        }
+    }
+}
+
+fn open_dir(path: &Path) -> io::Result<OwnedFd> {
+    Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+/// Removes a tree that a sandbox wrote: by handle, link by link never followed.
+fn remove_tree(parent: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+    match rustix::fs::unlinkat(parent, name, AtFlags::empty()) {
+        Ok(()) => return Ok(()),
+        Err(rustix::io::Errno::ISDIR | rustix::io::Errno::PERM) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let dir = btrfs::open_dir(parent, name)?;
+    for entry in Dir::read_from(&dir)? {
+        let entry = entry?;
+        let entry = entry.file_name().to_bytes();
+        if entry != b"." && entry != b".." {
+            let entry = std::str::from_utf8(entry).map_err(io::Error::other)?;
+            remove_tree(dir.as_fd(), entry)?;
+        }
+    }
+    Ok(rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?)
+}

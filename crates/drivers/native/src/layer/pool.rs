@@ -1,0 +1,103 @@
+//! The btrfs file system that holds writable layers.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use hood_driver_api::Bytes;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, fsconfig_create, fsconfig_set_string, fsmount,
+    fsopen, move_mount,
+};
+
+use crate::sys::{btrfs, loopdev};
+
+/// btrfs wants at least this much.
+const SMALLEST: Bytes = Bytes::mib(256);
+
+/// How long an earlier server's loop device may take to go away after its death.
+const DETACH_PATIENCE: Duration = Duration::from_secs(20);
+
+/// The directory of layers and whether its quotas are simple ones; or why there is none.
+pub(super) fn open(data_dir: &Path, path: &Path, size: Bytes) -> Result<(OwnedFd, bool), String> {
+    let dir = super::open_dir(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let dir = if btrfs::is_btrfs(dir.as_fd()).unwrap_or(false) {
+        dir
+    } else {
+        mount_image(&data_dir.join("writable.img"), path, size)?
+    };
+    let simple = btrfs::enable_quota(dir.as_fd()).map_err(|e| format!("btrfs quotas: {e}"))?;
+    Ok((dir, simple))
+}
+
+/// Mounts the image, made when it is missing. In the server's own mount namespace, so that the mount ends with the
+/// server and its helpers however they end, and nobody else sees it.
+fn mount_image(image: &Path, path: &Path, size: Bytes) -> Result<OwnedFd, String> {
+    let say = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
+    wait_until_detached(image).map_err(say("an earlier server's loop device"))?;
+    if !image.exists() {
+        make_image(image, size)?;
+    }
+    let file = fs::OpenOptions::new().read(true).write(true).open(image).map_err(say("the image"))?;
+    let (_device, device_path) = loopdev::attach(file.as_fd()).map_err(say("a loop device"))?;
+    mount_device(&device_path, path).map_err(say("mounting btrfs"))
+}
+
+fn mount_device(device: &Path, path: &Path) -> io::Result<OwnedFd> {
+    let context = fsopen("btrfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_set_string(context.as_fd(), "source", device)?;
+    // Blocks that layers free go back to the host's file system.
+    fsconfig_set_string(context.as_fd(), "discard", "async")?;
+    fsconfig_create(context.as_fd())?;
+    let mount = fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::MOUNT_ATTR_NOATIME)?;
+    move_mount(mount.as_fd(), "", rustix::fs::CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+    super::open_dir(path)
+}
+
+fn make_image(image: &Path, size: Bytes) -> Result<(), String> {
+    let size = size.max(SMALLEST);
+    let temporary = image.with_extension("new");
+    let file = fs::File::create(&temporary).map_err(|e| format!("{}: {e}", temporary.display()))?;
+    file.set_len(size.0).map_err(|e| format!("{}: {e}", temporary.display()))?;
+    let output = Command::new("mkfs.btrfs")
+        .args(["--quiet", "--metadata", "single", "--data", "single"])
+        .arg(&temporary)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| format!("mkfs.btrfs: {e} (Debian's package is `btrfs-progs`)"))?;
+    if !output.status.success() {
+        return Err(format!("mkfs.btrfs: {}", String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    fs::rename(&temporary, image).map_err(|e| format!("{}: {e}", image.display()))
+}
+
+/// Two loop devices over one image would corrupt it. A dead server's device goes away by itself, a moment after its
+/// last process.
+fn wait_until_detached(image: &Path) -> io::Result<()> {
+    let Ok(image) = image.canonicalize() else { return Ok(()) };
+    let start = Instant::now();
+    while is_attached(&image)? {
+        if start.elapsed() > DETACH_PATIENCE {
+            return Err(io::Error::new(
+                io::ErrorKind::ResourceBusy,
+                "still attached; is another server running?",
+            ));
+        }
+        // sysfs offers no event for it.
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+    Ok(())
+}
+
+fn is_attached(image: &Path) -> io::Result<bool> {
+    for entry in fs::read_dir("/sys/block")? {
+        let backing = entry?.path().join("loop/backing_file");
+        if fs::read_to_string(backing).is_ok_and(|path| Path::new(path.trim_end()) == image) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

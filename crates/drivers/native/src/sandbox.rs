@@ -1,0 +1,220 @@
+//! One sandbox: what is built for it, in which order, and how all of it is taken away again.
+//!
+//! | step | made | taken away |
+//! |---|---|---|
+//! | slot | a range of ids | given back |
+//! | life group | cgroup2 group, owned by the sandbox's root | every process killed, group removed |
+//! | limits | groups of the other controllers | removed |
+//! | layer | writable layer with its size | deleted |
+//! | mounts | overlay, `/dev`, `/sys`: detached | with their last descriptor and the namespace |
+//! | walls | namespaces and the guest, by the builder | with the processes |
+//! | guest | configuration sent, `Ready` read | with the processes |
+//!
+//! Taking away derives every name from the id, runs in reverse, goes on after an error, and may run twice.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdUnixStream;
+use std::sync::Arc;
+
+use base64::Engine;
+use hood_driver_api::{DriverError, RootMode, SandboxId, Spec, Usage};
+use hood_wire::{GuestConfig, GuestEvent, MAX_EVENT_BYTES, PROTOCOL, decode_event};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+
+use crate::driver::{END_PATIENCE, Host, READY_LIMIT};
+use crate::helper::step;
+use crate::layer::Kind;
+use crate::random;
+use crate::root;
+use crate::templates::{Live, Slot};
+use crate::warden::messages::{Build, Role};
+
+/// Share of the memory ceiling that `/dev/shm` may take.
+const SHM_SHARE: u64 = 2;
+
+/// A built sandbox. Dropping it takes nothing away: `unmake` does.
+pub(crate) struct Sandbox {
+    pub(crate) id: SandboxId,
+    pub(crate) netns: Arc<OwnedFd>,
+    live: Arc<Live>,
+    _slot: Slot,
+}
+
+/// The host's end of a guest's control socket, after `Ready`.
+pub(crate) type Control = BufReader<UnixStream>;
+
+/// What is there before the guest has answered.
+pub(crate) struct Raised {
+    pub(crate) sandbox: Sandbox,
+    control: StdUnixStream,
+    config: GuestConfig,
+}
+
+/// Puts everything up but the guest's answer. Blocks for some milliseconds. On an error nothing is left.
+pub(crate) fn raise(host: &Host, spec: &Spec) -> Result<Raised, DriverError> {
+    let live = host.templates.open(&spec.root, &host.warden, &host.life)?;
+    let slot = live.slot()?;
+    let raised = raise_in(host, spec, &live, &slot);
+    match raised {
+        Ok((netns, control, config)) => {
+            let sandbox = Sandbox { id: spec.id.clone(), netns: Arc::new(netns), live, _slot: slot };
+            Ok(Raised { sandbox, control, config })
+        }
+        Err(error) => {
+            if is_helper_gone(&error) {
+                host.templates.forget(&spec.root);
+            }
+            if let Err(undo) = take_away(host, &live, &spec.id) {
+                tracing::warn!(sandbox.id = %spec.id, error = %undo, "a failed creation left something behind");
+            }
+            Err(error)
+        }
+    }
+}
+
+fn raise_in(
+    host: &Host,
+    spec: &Spec,
+    live: &Arc<Live>,
+    slot: &Slot,
+) -> Result<(OwnedFd, StdUnixStream, GuestConfig), DriverError> {
+    let id = &spec.id;
+    let maps = host.templates.maps(slot, &host.warden)?;
+    let tasks = host.limits.make(id, &live.group, &spec.resources).map_err(|e| step("limits", e))?;
+    let group = live.group.make(id, slot.first_id_outside()).map_err(|e| step("life group", e))?;
+    let layer = host.layers.make(id, spec.resources.disk).map_err(|e| step("layer", e))?;
+    root::write_identity(&layer, id.as_str(), &random::hex::<16>()).map_err(|e| step("identity", e))?;
+    let overlay = root::overlay(&spec.root, &layer, &maps).map_err(|e| overlay_error(spec, e))?;
+    let (dev, sys) = host.statics.clone_for(&maps).map_err(|e| step("dev", e))?;
+    let (ours, theirs) = StdUnixStream::pair().map_err(|e| step("control socket", e))?;
+
+    let mut roles = vec![Role::Root, Role::Dev, Role::Sys, Role::Guest, Role::Control, Role::Group];
+    let mut fds =
+        vec![overlay.as_fd(), dev.as_fd(), sys.as_fd(), host.guest.as_fd(), theirs.as_fd(), group.as_fd()];
+    for file in &tasks {
+        roles.push(Role::Tasks);
+        fds.push(file.as_fd());
+    }
+    let build = Build {
+        roles,
+        hostname: id.as_str().to_owned(),
+        first_id: slot.first_id(),
+        max_processes: u64::from(spec.resources.pids),
+        shm_bytes: spec.resources.memory.0 / SHM_SHARE,
+        boot_id: random::uuid(),
+        writable: match &spec.root_mode {
+            RootMode::Writable => None,
+            RootMode::ReadOnlyExcept(dir) => Some(dir.clone()),
+        },
+        views: host.limits.views(),
+    };
+    // The guest's pidfd is not kept: its group is the handle that also reaches its children.
+    let (_pidfd, netns) = live.builder.build(&build, &fds)?;
+    Ok((netns, ours, config(host, spec)))
+}
+
+/// What only the driver knows of a guest's configuration.
+fn config(host: &Host, spec: &Spec) -> GuestConfig {
+    let mut config = spec.guest.clone();
+    config.filter = base64::engine::general_purpose::STANDARD.encode(&host.payload_filter);
+    if host.layers.kind() == Kind::Plain {
+        config.limits.disk_bytes = 0;
+    }
+    config
+}
+
+impl Raised {
+    /// Tells the guest who it is and waits until it listens.
+    pub(crate) async fn wait_until_ready(self) -> Result<(Sandbox, Control), (Sandbox, DriverError)> {
+        let sandbox = self.sandbox;
+        match tokio::time::timeout(READY_LIMIT, greet(self.control, &self.config)).await {
+            Ok(Ok(control)) => Ok((sandbox, control)),
+            Ok(Err(error)) => Err((sandbox, error)),
+            Err(_) => Err((sandbox, DriverError::Guest(format!("no answer within {READY_LIMIT:?}")))),
+        }
+    }
+}
+
+async fn greet(control: StdUnixStream, config: &GuestConfig) -> Result<Control, DriverError> {
+    let guest = |error: io::Error| DriverError::Guest(error.to_string());
+    control.set_nonblocking(true).map_err(guest)?;
+    let mut control = UnixStream::from_std(control).map_err(guest)?;
+    let mut line = serde_json::to_vec(config).map_err(|e| guest(io::Error::other(e)))?;
+    line.push(b'\n');
+    control.write_all(&line).await.map_err(guest)?;
+    let mut control = BufReader::new(control);
+    match next_event(&mut control).await.map_err(guest)? {
+        Some(GuestEvent::Ready { protocol: PROTOCOL }) => Ok(control),
+        Some(GuestEvent::Ready { protocol }) => {
+            Err(DriverError::Guest(format!("it speaks protocol {protocol}, this server {PROTOCOL}")))
+        }
+        Some(GuestEvent::Failed { message } | GuestEvent::Log { message, .. }) => {
+            Err(DriverError::Guest(message))
+        }
+        None => Err(DriverError::Guest("it ended before it was ready".to_owned())),
+    }
+}
+
+/// The guest's next event; `None` when it is gone. Lines that are too long or no events are skipped: the guest's bytes
+/// are never trusted.
+pub(crate) async fn next_event(control: &mut Control) -> io::Result<Option<GuestEvent>> {
+    loop {
+        let mut line = Vec::new();
+        let limit = MAX_EVENT_BYTES as u64 + 1;
+        let read = (&mut *control).take(limit).read_until(b'\n', &mut line).await?;
+        if read == 0 {
+            return Ok(None);
+        }
+        if let Some(event) = decode_event(line.trim_ascii_end()) {
+            return Ok(Some(event));
+        }
+    }
+}
+
+impl Sandbox {
+    /// Ends every process and removes everything. Blocks until the last process is gone.
+    pub(crate) fn take_away(&self, host: &Host) -> Result<(), DriverError> {
+        take_away(host, &self.live, &self.id)
+    }
+
+    /// What it uses.
+    pub(crate) fn usage(&self, host: &Host) -> Result<Usage, DriverError> {
+        let meter = host.limits.meter(&self.id, &self.live.group).map_err(|e| step("meter", e))?;
+        // A layer whose quota item is not written yet has used next to nothing.
+        let disk = host.layers.usage(&self.id).unwrap_or_default();
+        Ok(Usage {
+            cpu: meter.cpu,
+            memory: meter.memory,
+            cache: meter.cache,
+            disk,
+            pids: meter.pids,
+            oom_kills: meter.oom_kills,
+            pids_refused: meter.pids_refused,
+        })
+    }
+}
+
+fn take_away(host: &Host, live: &Live, id: &SandboxId) -> Result<(), DriverError> {
+    // All are tried, the first error is told: what one step leaves, the next sweep finds.
+    let life = live.group.end(id, END_PATIENCE).map_err(|e| step("end of the processes", e));
+    let limits = host.limits.remove(id).map_err(|e| step("removal of limits", e));
+    let layer = host.layers.remove(id).map_err(|e| step("removal of the layer", e));
+    life.and(limits).and(layer)
+}
+
+fn overlay_error(spec: &Spec, error: io::Error) -> DriverError {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            let dirs: Vec<_> = spec.root.layers.iter().map(|p| p.display().to_string()).collect();
+            DriverError::Template(format!("{error} ({})", dirs.join(", ")))
+        }
+        _ => step("overlay", error),
+    }
+}
+
+fn is_helper_gone(error: &DriverError) -> bool {
+    matches!(error, DriverError::Step { source, .. }
+        if matches!(source.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionReset))
+}

@@ -1,0 +1,209 @@
+//! The data file, read and checked.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// Whose filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// The guest: what its payload may do, and `clone3`.
+    Guest,
+    /// Commands and contexts.
+    Payload,
+}
+
+/// What to answer a call with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    Allow,
+    /// This errno; 0 pretends success.
+    Errno(u16),
+}
+
+/// What to answer, looking at arguments too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Rule {
+    pub(crate) clauses: Vec<(Vec<Condition>, Action)>,
+    pub(crate) otherwise: Action,
+}
+
+/// One look at one argument.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Condition {
+    /// The low half is one of these.
+    Is(u8, Vec<u32>),
+    /// The low half has any of these bits.
+    Bits(u8, u32),
+    /// The whole argument is not null.
+    Set(u8),
+}
+
+/// The filter as a table: call number → rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Profile {
+    pub(crate) rules: BTreeMap<u32, Rule>,
+    /// Numbers above it get ENOSYS.
+    pub(crate) newest: u32,
+}
+
+/// The data file does not say what it should; a fault of the build, not of the host.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ProfileError {
+    #[error("seccomp data: {0}")]
+    Toml(#[from] toml::de::Error),
+    #[error("seccomp data: no system call is called `{0}`")]
+    UnknownCall(String),
+    #[error("seccomp data: `{0}` is listed twice")]
+    Twice(String),
+    #[error("seccomp data: `{0}` is not an action")]
+    UnknownAction(String),
+    #[error("seccomp data: a condition of `{0}` cannot be read")]
+    BadCondition(String),
+}
+
+pub(super) const EPERM: u16 = 1;
+pub(super) const ENOSYS: u16 = 38;
+const NUMBERS: &str = include_str!("../../data/syscalls-x86_64.txt");
+const SHIPPED: &str = include_str!("../../data/seccomp.toml");
+
+#[derive(Deserialize)]
+struct File {
+    allow: BTreeMap<String, String>,
+    enosys: BTreeMap<String, String>,
+    guest: BTreeMap<String, String>,
+    conditional: Vec<Conditional>,
+}
+
+#[derive(Deserialize)]
+struct Conditional {
+    call: String,
+    clauses: Vec<Clause>,
+    otherwise: String,
+}
+
+#[derive(Deserialize)]
+struct Clause {
+    r#if: Vec<Vec<toml::Value>>,
+    then: String,
+}
+
+impl Profile {
+    /// The filter in this crate's data.
+    pub(crate) fn shipped(who: Who) -> Result<Self, ProfileError> {
+        Self::parse(SHIPPED, who)
+    }
+
+    /// Every known call that no list names is refused with EPERM.
+    fn parse(text: &str, who: Who) -> Result<Self, ProfileError> {
+        let file: File = toml::from_str(text)?;
+        let numbers = numbers();
+        let newest = numbers.values().copied().max().unwrap_or(0);
+        let mut named: BTreeMap<&str, Rule> = BTreeMap::new();
+        let plain = |action| Rule { clauses: Vec::new(), otherwise: action };
+        let lists = file.allow.values().map(|list| (list, Action::Allow));
+        let lists = lists.chain(file.enosys.values().map(|list| (list, Action::Errno(ENOSYS))));
+        for (list, action) in lists {
+            for name in list.split_whitespace() {
+                if named.insert(name, plain(action)).is_some() {
+                    return Err(ProfileError::Twice(name.to_owned()));
+                }
+            }
+        }
+        for conditional in &file.conditional {
+            if named.insert(&conditional.call, conditional.rule()?).is_some() {
+                return Err(ProfileError::Twice(conditional.call.clone()));
+            }
+        }
+        if who == Who::Guest {
+            for name in file.guest.values().flat_map(|list| list.split_whitespace()) {
+                named.insert(name, plain(Action::Allow));
+            }
+        }
+        let mut rules: BTreeMap<u32, Rule> =
+            numbers.values().map(|&number| (number, plain(Action::Errno(EPERM)))).collect();
+        for (name, rule) in named {
+            let number = numbers.get(name).ok_or_else(|| ProfileError::UnknownCall(name.to_owned()))?;
+            rules.insert(*number, rule);
+        }
+        Ok(Self { rules, newest })
+    }
+}
+
+impl Conditional {
+    fn rule(&self) -> Result<Rule, ProfileError> {
+        let clauses = self
+            .clauses
+            .iter()
+            .map(|clause| {
+                let conditions = clause
+                    .r#if
+                    .iter()
+                    .map(|c| condition(c).ok_or_else(|| ProfileError::BadCondition(self.call.clone())))
+                    .collect::<Result<Vec<_>, _>>()?;
+                Ok((conditions, action(&clause.then)?))
+            })
+            .collect::<Result<Vec<_>, ProfileError>>()?;
+        Ok(Rule { clauses, otherwise: action(&self.otherwise)? })
+    }
+}
+
+fn condition(parts: &[toml::Value]) -> Option<Condition> {
+    let argument = u8::try_from(parts.first()?.as_integer()?).ok().filter(|n| *n < 6)?;
+    let values = parts
+        .iter()
+        .skip(2)
+        .map(|v| v.as_integer().and_then(|n| u32::try_from(n).ok()))
+        .collect::<Option<Vec<_>>>()?;
+    match (parts.get(1)?.as_str()?, values.as_slice()) {
+        ("is", [_, ..]) => Some(Condition::Is(argument, values)),
+        ("bits", [bits]) => Some(Condition::Bits(argument, *bits)),
+        ("set", []) => Some(Condition::Set(argument)),
+        _ => None,
+    }
+}
+
+fn action(name: &str) -> Result<Action, ProfileError> {
+    Ok(match name {
+        "allow" => Action::Allow,
+        "success" => Action::Errno(0),
+        "EPERM" => Action::Errno(EPERM),
+        "ENOSYS" => Action::Errno(ENOSYS),
+        "EPROTONOSUPPORT" => Action::Errno(93),
+        "EAFNOSUPPORT" => Action::Errno(97),
+        other => return Err(ProfileError::UnknownAction(other.to_owned())),
+    })
+}
+
+fn numbers() -> BTreeMap<&'static str, u32> {
+    NUMBERS
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once(' '))
+        .filter_map(|(name, number)| Some((name, number.trim().parse().ok()?)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shipped_data_is_sound() {
+        let payload = Profile::shipped(Who::Payload).expect("valid data");
+        assert!(payload.rules.len() > 370);
+        assert_eq!(payload.newest, 469);
+    }
+
+    #[test]
+    fn mistakes_in_the_data_are_named() {
+        let base = "[enosys]\n[guest]\nconditional = []\n[allow]\n";
+        let broken = "conditional = []\n[enosys]\n[guest]\n[allow]\na = \"read raed\"\n";
+        assert!(
+            matches!(Profile::parse(broken, Who::Payload), Err(ProfileError::UnknownCall(n)) if n == "raed")
+        );
+        let twice = "conditional = []\n[enosys]\n[guest]\n[allow]\na = \"read\"\nb = \"read\"\n";
+        assert!(matches!(Profile::parse(twice, Who::Payload), Err(ProfileError::Twice(n)) if n == "read"));
+        assert!(Profile::parse(base, Who::Payload).is_err());
+    }
+}

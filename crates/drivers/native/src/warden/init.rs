@@ -1,0 +1,346 @@
+//! The first half of a sandbox's PID 1: from the clone to the guest's exec.
+//!
+//! Runs in the namespaces that belong to U, puts up every wall there, and enters the sandbox's own user namespace S
+//! last. The order is what makes the walls hold (reference `walls.md` 1.2, 1.3): mounts attached before S exists are
+//! locked for root in S, and the network belongs to U, so that root in S cannot touch it.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::mount::{MountAttrFlags, MountPropagationFlags, UnmountFlags};
+
+use super::builder::{become_id, expect_byte};
+use super::masks::Masks;
+use super::messages::{Build, Role};
+use super::mounts::{Set, attach, clone_of, cover, detached, target, target_here};
+use crate::seccomp::{self, Who};
+use crate::sys::clone::{exec_fd, exit_now};
+use crate::sys::idmap::{Forbid, set_attributes};
+use crate::sys::{filter, fork, link, namespaces};
+
+/// The descriptors of one build, by role.
+pub(super) struct Handed {
+    root: OwnedFd,
+    dev: OwnedFd,
+    sys: OwnedFd,
+    guest: OwnedFd,
+    control: OwnedFd,
+    pub(super) group: OwnedFd,
+    tasks: Vec<OwnedFd>,
+}
+
+/// What the guest keeps beyond its payload's fourteen: it starts processes as other accounts, and stays out of reach of
+/// root inside because it can do more (reference `walls.md` 2.3).
+const GUEST_CAPABILITIES: u64 = bits(&[
+    0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 27, 29, 31, // the payload's, since children can only lose
+    19, 21, 24, // SYS_PTRACE, SYS_ADMIN, SYS_RESOURCE
+]);
+
+/// Files the payload may open; the host's own hard limit may be lower.
+const MAX_FILES: u64 = 65536;
+const MAX_PENDING_SIGNALS: u64 = 4096;
+const MAX_QUEUE_BYTES: u64 = 819_200;
+const MAX_LOCKED_BYTES: u64 = 8 << 20;
+const RUN_BYTES: u64 = 16 << 20;
+const TMP_BYTES_READONLY_ROOT: u64 = 64 << 20;
+
+/// Kernel objects of one sandbox, written as `user.max_*` in S. Namespaces are closed: nobody inside needs one.
+const USER_LIMITS: &[(&str, &str)] = &[
+    ("max_user_namespaces", "0"),
+    ("max_mnt_namespaces", "0"),
+    ("max_net_namespaces", "0"),
+    ("max_pid_namespaces", "0"),
+    ("max_ipc_namespaces", "0"),
+    ("max_uts_namespaces", "0"),
+    ("max_cgroup_namespaces", "0"),
+    ("max_time_namespaces", "0"),
+    ("max_inotify_instances", "512"),
+    ("max_inotify_watches", "65536"),
+    ("max_fanotify_groups", "0"),
+    ("max_fanotify_marks", "0"),
+];
+
+const fn bits(numbers: &[u64]) -> u64 {
+    let mut set = 0;
+    let mut i = 0;
+    while i < numbers.len() {
+        set |= 1 << numbers[i];
+        i += 1;
+    }
+    set
+}
+
+impl Handed {
+    /// Takes each descriptor to its place.
+    pub(super) fn sort(roles: &[Role], fds: Vec<OwnedFd>) -> io::Result<Self> {
+        let bad = || io::Error::from(io::ErrorKind::InvalidInput);
+        if roles.len() != fds.len() {
+            return Err(bad());
+        }
+        let mut tasks = Vec::new();
+        let (mut root, mut dev, mut sys, mut guest, mut control, mut group) =
+            (None, None, None, None, None, None);
+        for (role, fd) in roles.iter().zip(fds) {
+            match role {
+                Role::Root => root = Some(fd),
+                Role::Dev => dev = Some(fd),
+                Role::Sys => sys = Some(fd),
+                Role::Guest => guest = Some(fd),
+                Role::Control => control = Some(fd),
+                Role::Group => group = Some(fd),
+                Role::Tasks => tasks.push(fd),
+            }
+        }
+        Ok(Self {
+            root: root.ok_or_else(bad)?,
+            dev: dev.ok_or_else(bad)?,
+            sys: sys.ok_or_else(bad)?,
+            guest: guest.ok_or_else(bad)?,
+            control: control.ok_or_else(bad)?,
+            group: group.ok_or_else(bad)?,
+            tasks,
+        })
+    }
+}
+
+type Failure = (&'static str, io::Error);
+
+fn step<T, E: Into<io::Error>>(name: &'static str, result: Result<T, E>) -> Result<T, Failure> {
+    result.map_err(|error| (name, error.into()))
+}
+
+/// Never returns: the process becomes the guest, or reports where it failed and ends.
+pub(super) fn run(build: &Build, handed: &Handed, report: &OwnedFd, go: &OwnedFd) -> ! {
+    // Out of the way of the guest's fixed descriptors; it closes at exec, which is how the builder learns of that.
+    let Ok(report) = fork::lift(report.as_fd()) else { exit_now(2) };
+    let (step, error) = match raise(build, handed, &report, go) {
+        Ok(never) => match never {},
+        Err(failure) => failure,
+    };
+    let message = format!("{} {step}", error.raw_os_error().unwrap_or(libc::EIO));
+    // If even this fails, the builder sees the pipe close early and says so.
+    let written = rustix::io::write(&report, message.as_bytes());
+    exit_now(if written.is_ok() { 1 } else { 2 })
+}
+
+/// The report of the process above: `Ok` when it asks for its maps, else what failed. An empty step with
+/// `UnexpectedEof` means that the pipe closed, as it does at exec.
+pub(super) fn read_report(report: &OwnedFd) -> Result<(), (String, io::Error)> {
+    let mut message = [0; 128];
+    let n = rustix::io::retry_on_intr(|| rustix::io::read(report, &mut message))
+        .map_err(|error| ("report".to_owned(), error.into()))?;
+    match message.get(..n).unwrap_or_default() {
+        [] => Err((String::new(), io::ErrorKind::UnexpectedEof.into())),
+        [b'?'] => Ok(()),
+        text => {
+            let text = String::from_utf8_lossy(text);
+            let (errno, step) = text.split_once(' ').unwrap_or(("5", &text));
+            Err((step.to_owned(), io::Error::from_raw_os_error(errno.parse().unwrap_or(libc::EIO))))
+        }
+    }
+}
+
+fn raise(
+    build: &Build,
+    handed: &Handed,
+    report: &OwnedFd,
+    go: &OwnedFd,
+) -> Result<std::convert::Infallible, Failure> {
+    for tasks in &handed.tasks {
+        // `0` is the writer itself: no migration by pid, no stall (reference `walls.md` F6).
+        step("cgroup", rustix::io::write(tasks, b"0"))?;
+    }
+    // After the placement, so that the own group is the root of what is visible.
+    step("cgroup namespace", namespaces::unshare(libc::CLONE_NEWCGROUP))?;
+    step("loopback", link::loopback_up())?;
+    // Root in S owns no network, so ports below 1024 would be closed to it.
+    step("ports", std::fs::write("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"))?;
+    let user_limits = step("mounts", mounts(build, handed))?;
+    step("host name", rustix::system::sethostname(build.hostname.as_bytes()))?;
+    step("frozen limits", frozen_limits(build))?;
+    step("ids", rustix::thread::set_thread_groups(&[]))?;
+    step("ids", become_id(build.first_id))?;
+    step("user namespace", namespaces::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS))?;
+    step("maps", rustix::io::write(report, b"?"))?;
+    step("maps", expect_byte(go))?;
+    step("root inside", become_id(0))?;
+    for (name, value) in USER_LIMITS {
+        step("user limits", write_beneath(user_limits.as_fd(), name, value))?;
+    }
+    step("keyring", namespaces::join_new_keyring())?;
+    step("capabilities", namespaces::bound_capabilities(GUEST_CAPABILITIES))?;
+    step("file limit", namespaces::clamp_limit(libc::RLIMIT_NOFILE, MAX_FILES))?;
+    step("locked memory limit", namespaces::clamp_limit(libc::RLIMIT_MEMLOCK, MAX_LOCKED_BYTES))?;
+    // Not 0: that would not stop a piped core handler of the host from running (reference `walls.md` F14).
+    step("core limit", namespaces::clamp_limit(libc::RLIMIT_CORE, 1))?;
+    let program = step("filter", seccomp::program(Who::Guest).map_err(io::Error::other))?;
+    let null = step("null", rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()))?;
+    let null = null.as_fd();
+    let fds = [null, null, null, handed.control.as_fd(), handed.group.as_fd()];
+    let guest = step("descriptors", fork::lift(handed.guest.as_fd()))?;
+    step("descriptors", fork::place_descriptors(&fds))?;
+    step("filter", filter::install(&program))?;
+    Err(("exec", exec_fd(guest.as_fd(), c"hood-guest")))
+}
+
+/// Limits that the kernel freezes into a user namespace when it is made: a ceiling behind the controllers'.
+fn frozen_limits(build: &Build) -> io::Result<()> {
+    namespaces::clamp_limit(libc::RLIMIT_NPROC, build.max_processes)?;
+    namespaces::clamp_limit(libc::RLIMIT_SIGPENDING, MAX_PENDING_SIGNALS)?;
+    namespaces::clamp_limit(libc::RLIMIT_MSGQUEUE, MAX_QUEUE_BYTES)
+}
+
+/// Builds the whole tree on `/new` and makes it the root. Returns a handle on `/proc/sys/user` from before it became
+/// read-only.
+fn mounts(build: &Build, handed: &Handed) -> io::Result<OwnedFd> {
+    use MountAttrFlags as A;
+    let quiet = A::MOUNT_ATTR_NOSUID | A::MOUNT_ATTR_NODEV | A::MOUNT_ATTR_NOEXEC;
+    rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+    let slash = rustix::fs::open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    attach(handed.root.as_fd(), target(&slash, "new")?.as_fd())?;
+    let new = rustix::fs::open("/new", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+
+    attach(handed.dev.as_fd(), target(&new, "dev")?.as_fd())?;
+    let id = build.first_id;
+    let owner = [Set::Text("uid", id.to_string()), Set::Text("gid", id.to_string())];
+    let devpts = [
+        Set::Flag("newinstance"),
+        Set::Text("ptmxmode", "0666".to_owned()),
+        Set::Text("mode", "0620".to_owned()),
+        Set::Text("gid", (id + 5).to_string()),
+        Set::Text("max", "64".to_owned()),
+    ];
+    put("devpts", &devpts, A::MOUNT_ATTR_NOSUID | A::MOUNT_ATTR_NOEXEC, &new, "dev/pts")?;
+    put("tmpfs", &tmpfs(&owner, build.shm_bytes, "1777"), quiet, &new, "dev/shm")?;
+    put("mqueue", &[], quiet, &new, "dev/mqueue")?;
+    put("tmpfs", &tmpfs(&owner, RUN_BYTES, "755"), A::MOUNT_ATTR_NOSUID | A::MOUNT_ATTR_NODEV, &new, "run")?;
+    put("proc", &[], quiet, &new, "proc")?;
+
+    attach(handed.sys.as_fd(), target(&new, "sys")?.as_fd())?;
+    for view in &build.views {
+        let options: Vec<_> = view.controllers.iter().map(|c| Set::Flag(c)).collect();
+        let at = format!("sys/fs/cgroup/{}", view.dir);
+        put(&view.fs, &options, quiet | A::MOUNT_ATTR_RDONLY, &new, at.trim_end_matches('/'))?;
+    }
+    let user_limits = mask_proc(build, &new)?;
+    if let Some(writable) = &build.writable {
+        read_only_root(&new, writable, &owner)?;
+    }
+
+    rustix::process::fchdir(&new)?;
+    rustix::process::pivot_root(".", ".")?;
+    rustix::mount::unmount(".", UnmountFlags::DETACH)?;
+    rustix::process::chdir("/")?;
+    Ok(user_limits)
+}
+
+fn tmpfs<'a>(owner: &'a [Set<'a>; 2], bytes: u64, mode: &str) -> Vec<Set<'a>> {
+    let copy = |set: &'a Set<'a>| match set {
+        Set::Flag(key) => Set::Flag(key),
+        Set::Text(key, value) => Set::Text(key, value.clone()),
+    };
+    let mut options: Vec<_> = owner.iter().map(copy).collect();
+    options.push(Set::Text("size", bytes.to_string()));
+    // One inode for every 4 KiB, as many as fit anyway.
+    options.push(Set::Text("nr_inodes", (bytes / 4096).max(16).to_string()));
+    options.push(Set::Text("mode", mode.to_owned()));
+    options
+}
+
+fn put(
+    fs: &str,
+    options: &[Set<'_>],
+    attributes: MountAttrFlags,
+    root: &OwnedFd,
+    at: &str,
+) -> io::Result<()> {
+    let at = target(root, at)?;
+    attach(detached(fs, options, attributes)?.as_fd(), at.as_fd())
+}
+
+fn mask_proc(build: &Build, new: &OwnedFd) -> io::Result<OwnedFd> {
+    let masks = Masks::shipped()?;
+    let proc = target(new, "proc")?;
+    let exists = |path: &str| match target_here(&proc, path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some),
+    };
+    let null = target(new, "dev/null")?;
+    check_is_null(null.as_fd())?;
+    for path in &masks.null {
+        if let Some(at) = exists(path)? {
+            cover(at.as_fd(), null.as_fd(), Forbid { write: false, ..Forbid::ALL_BUT_DEVICES })?;
+        }
+    }
+    let quiet = MountAttrFlags::MOUNT_ATTR_RDONLY
+        | MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV
+        | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    let empty = [Set::Text("size", "0".to_owned()), Set::Text("nr_inodes", "2".to_owned())];
+    for path in &masks.empty {
+        if let Some(at) = exists(path)? {
+            attach(detached("tmpfs", &empty, quiet)?.as_fd(), at.as_fd())?;
+        }
+    }
+    let user_limits = target_here(&proc, "sys/user")?;
+    hide_boot_id(build, new, &proc)?;
+    for path in &masks.readonly {
+        let at = target_here(&proc, path)?;
+        let tree = clone_recursive(at.as_fd())?;
+        set_recursive_readonly(tree.as_fd())?;
+        attach(tree.as_fd(), at.as_fd())?;
+    }
+    Ok(user_limits)
+}
+
+/// A boot id of the sandbox's own: the host's would tell which sandboxes share a machine.
+fn hide_boot_id(build: &Build, new: &OwnedFd, proc: &OwnedFd) -> io::Result<()> {
+    const NAME: &str = ".boot_id";
+    let run = target(new, "run")?;
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(&run, NAME, flags, Mode::from_raw_mode(0o444))?;
+    rustix::io::write(&file, format!("{}\n", build.boot_id).as_bytes())?;
+    let at = target_here(proc, "sys/kernel/random/boot_id")?;
+    cover(at.as_fd(), target(&run, NAME)?.as_fd(), Forbid::ALL)?;
+    // The mount keeps the file; by name it must not be there to be changed.
+    Ok(rustix::fs::unlinkat(&run, NAME, rustix::fs::AtFlags::empty())?)
+}
+
+fn clone_recursive(at: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    use rustix::mount::OpenTreeFlags as O;
+    let flags = O::OPEN_TREE_CLONE | O::OPEN_TREE_CLOEXEC | O::AT_EMPTY_PATH | O::AT_RECURSIVE;
+    Ok(rustix::mount::open_tree(at, "", flags)?)
+}
+
+fn set_recursive_readonly(tree: BorrowedFd<'_>) -> io::Result<()> {
+    // The cover of boot_id is read-only already; the clone's own root is what must become so.
+    set_attributes(tree, Forbid::ALL, None)
+}
+
+/// Turns the root read-only but for one directory and `/tmp`.
+fn read_only_root(new: &OwnedFd, writable: &str, owner: &[Set<'_>; 2]) -> io::Result<()> {
+    let at = target(new, writable.trim_start_matches('/'))?;
+    let island = clone_of(at.as_fd())?;
+    attach(island.as_fd(), at.as_fd())?;
+    let tmp = tmpfs(owner, TMP_BYTES_READONLY_ROOT, "1777");
+    put("tmpfs", &tmp, MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV, new, "tmp")?;
+    set_attributes(new.as_fd(), Forbid::WRITE, None)
+}
+
+/// `/dev` is ours, but a mask made of anything else than the null device would be a hole (CVE-2025-31133).
+fn check_is_null(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let stat = rustix::fs::fstat(fd)?;
+    let null = rustix::fs::makedev(1, 3);
+    if stat.st_rdev == null { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+}
+
+fn write_beneath(dir: BorrowedFd<'_>, name: &str, value: &str) -> io::Result<()> {
+    let file = match rustix::fs::openat(dir, name, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
+        // Older kernels know fewer of them.
+        Err(rustix::io::Errno::NOENT) => return Ok(()),
+        other => other?,
+    };
+    rustix::io::write(&file, value.as_bytes())?;
+    Ok(())
+}

@@ -1,0 +1,25 @@
+//! What a sandbox is: its life, its deadline, its template, its meter and its log.
+//!
+//! May not know: HTTP, Linux, any driver; it reaches the world through [`ports`] and `hood_driver_api::Driver`.
+//! Start at [`lifecycle`] (the state machine, pure), then [`Engine`] (which runs it). Holds invariants 1, 5 and 10 of
+//! `ARCHITECTURE.md`.
+#![forbid(unsafe_code)]
+
+mod deadline;
+mod engine;
+mod error;
+mod journal;
+pub mod lifecycle;
+pub mod limits;
+mod metrics;
+pub mod ports;
+mod record;
+mod table;
+mod tasks;
+
+pub use engine::{Config, Engine, Link, NewSandbox, Recovered, ResourceAsk};
+pub use error::{ConnectError, CreateError, Explain, Kind, LookupError, RecoverError};
+pub use hood_driver_api::{ByteStream, Bytes, MilliCpu, Resources, RootMode, SandboxId};
+pub use journal::{LogLine, LogQuery};
+pub use metrics::{Counts, Histogram, Sample};
+pub use record::{End, Filter, Order, Page, Record, State, TeamId, Template, Token, Why};

@@ -1,0 +1,205 @@
+//! Anything in any order, the server's death included: what must always hold, holds.
+
+use std::collections::HashMap;
+
+use hood_engine::{End, Record, SandboxId, State, limits};
+use hood_testkit::{Call, Fault, Lab};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::secs;
+
+/// One thing done to the engine or to its world.
+#[derive(Debug, Clone)]
+enum Op {
+    Create { timeout: u64 },
+    Kill(Index),
+    SetDeadline(Index, u64),
+    ExtendDeadline(Index, u64),
+    Die(Index, bool),
+    Advance(u64),
+    Break(Call, Fault),
+    Mend(Call),
+    FillStore,
+    FreeStore,
+}
+
+/// Some things, each followed by this many turns for the engine's tasks, and then the server is killed.
+type Life = Vec<(Op, usize)>;
+
+fn op() -> impl Strategy<Value = Op> {
+    let call = || prop_oneof![Just(Call::Create), Just(Call::Destroy)];
+    let fault = prop_oneof![Just(Fault::Fail), Just(Fault::Hang)];
+    prop_oneof![
+        6 => (1..40_u64).prop_map(|timeout| Op::Create { timeout }),
+        4 => any::<Index>().prop_map(Op::Kill),
+        2 => (any::<Index>(), 0..40_u64).prop_map(|(which, secs)| Op::SetDeadline(which, secs)),
+        2 => (any::<Index>(), 0..40_u64).prop_map(|(which, secs)| Op::ExtendDeadline(which, secs)),
+        3 => (any::<Index>(), any::<bool>()).prop_map(|(which, oom)| Op::Die(which, oom)),
+        3 => (1..15_u64).prop_map(Op::Advance),
+        2 => (call(), fault).prop_map(|(call, fault)| Op::Break(call, fault)),
+        2 => call().prop_map(Op::Mend),
+        1 => Just(Op::FillStore),
+        1 => Just(Op::FreeStore),
+    ]
+}
+
+fn lives() -> impl Strategy<Value = Vec<Life>> {
+    prop::collection::vec(prop::collection::vec((op(), 0..25_usize), 1..25), 1..4)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_leaks_and_nothing_rises_from_the_dead(lives in lives()) {
+        let mut world = World::new();
+        for life in lives {
+            world.start();
+            for (op, turns) in life {
+                world.act(op);
+                world.pass(turns);
+                world.check_the_dead();
+            }
+            world.calm_down();
+            world.check_quiet();
+            // The server dies here: its runtime, and with it all its tasks, goes.
+        }
+    }
+}
+
+struct World {
+    runtime: Runtime,
+    lab: Lab,
+    graves: HashMap<SandboxId, End>,
+}
+
+impl World {
+    fn new() -> Self {
+        let runtime = runtime();
+        let lab = {
+            let _in = runtime.enter();
+            Lab::new()
+        };
+        Self { runtime, lab, graves: HashMap::new() }
+    }
+
+    fn start(&mut self) {
+        for call in [Call::Create, Call::Destroy] {
+            self.lab.driver.mend(call);
+        }
+        let next = runtime();
+        self.lab = {
+            let _in = next.enter();
+            self.lab.restarted()
+        };
+        self.runtime = next;
+        self.runtime.block_on(self.lab.engine.recover()).expect("nothing is broken at the start");
+        assert_eq!(self.lab.driver.standing(), [], "a start sweeps");
+        assert!(self.lab.store.records().iter().all(|record| record.ended().is_some_and(|end| end.removed)));
+        self.check_the_dead();
+    }
+
+    fn act(&self, op: Op) {
+        let lab = self.lab.clone();
+        let some = |which: Index| {
+            let mut living: Vec<Record> =
+                lab.store.records().into_iter().filter(|record| record.ended().is_none()).collect();
+            living.sort_by(|a, b| a.id.cmp(&b.id));
+            (!living.is_empty()).then(|| living[which.index(living.len())].id.to_string())
+        };
+        match op {
+            Op::Create { timeout } => self.spawn(async move { lab.create(secs(timeout)).await.is_ok() }),
+            Op::Kill(which) => {
+                if let Some(id) = some(which) {
+                    self.spawn(async move { lab.engine.kill(&lab.team, &id).await.is_ok() });
+                }
+            }
+            Op::SetDeadline(which, timeout) => {
+                if let Some(id) = some(which) {
+                    self.spawn(async move {
+                        lab.engine.set_deadline(&lab.team, &id, secs(timeout)).await.is_ok()
+                    });
+                }
+            }
+            Op::ExtendDeadline(which, timeout) => {
+                if let Some(id) = some(which) {
+                    self.spawn(async move {
+                        lab.engine.extend_deadline(&lab.team, &id, secs(timeout)).await.is_ok()
+                    });
+                }
+            }
+            Op::Die(which, out_of_memory) => {
+                let mut standing = lab.driver.standing();
+                standing.sort();
+                if !standing.is_empty() {
+                    let id = standing[which.index(standing.len())].clone();
+                    self.runtime.block_on(lab.driver.die(&id, out_of_memory));
+                }
+            }
+            Op::Advance(by) => lab.clock.advance(secs(by)),
+            Op::Break(call, fault) => lab.driver.breaks(call, fault),
+            Op::Mend(call) => lab.driver.mend(call),
+            Op::FillStore => lab.store.set_full(true),
+            Op::FreeStore => lab.store.set_full(false),
+        }
+    }
+
+    fn spawn(&self, work: impl Future<Output = bool> + Send + 'static) {
+        self.runtime.spawn(work);
+    }
+
+    fn pass(&self, turns: usize) {
+        self.runtime.block_on(async {
+            for _ in 0..turns {
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+
+    /// Everything works again, and the pauses between attempts pass.
+    fn calm_down(&self) {
+        for call in [Call::Create, Call::Destroy] {
+            self.lab.driver.mend(call);
+        }
+        self.lab.store.set_full(false);
+        for _ in 0..3 {
+            self.pass(300);
+            self.lab.clock.advance(limits::DESTROY_PAUSE);
+        }
+        self.pass(300);
+    }
+
+    fn check_the_dead(&mut self) {
+        for record in self.lab.store.records() {
+            match (self.graves.get(&record.id), record.state) {
+                (None, State::Ended(end)) => {
+                    self.graves.insert(record.id, end);
+                }
+                (None, State::Creating | State::Running) => {}
+                (Some(grave), State::Ended(end)) => {
+                    assert_eq!((grave.at, &grave.why), (end.at, &end.why), "an end is final");
+                    assert!(end.removed >= grave.removed, "removed is removed");
+                    self.graves.insert(record.id, end);
+                }
+                (Some(_), state) => panic!("{} rose from the dead as {state:?}", record.id),
+            }
+        }
+        assert_eq!(self.lab.driver.broken_rules(), Vec::<String>::new());
+    }
+
+    fn check_quiet(&mut self) {
+        self.check_the_dead();
+        let Lab { engine, driver, .. } = &self.lab;
+        for id in driver.standing() {
+            let given_up = driver.count_for(Call::Destroy, &id) >= limits::DESTROY_ATTEMPTS as usize;
+            assert!(engine.running(&id).is_some() || given_up, "{id} stands though nobody knows it");
+        }
+        assert_eq!(engine.counts().creating, 0);
+    }
+}
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread().build().expect("a runtime without I/O")
+}

@@ -1,0 +1,69 @@
+//! From the first instruction to `Ready`.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::net::Ipv4Addr;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+
+use base64::Engine;
+use hood_wire::{CODE_PORT, ENVD_PORT, GuestConfig, GuestEvent, PROTOCOL};
+use tokio::net::TcpListener;
+
+use crate::app::App;
+use crate::http;
+use crate::journal::Journal;
+use crate::reaper::Reaper;
+use crate::sys::spawn::Walls;
+use crate::sys::tree::Forest;
+
+/// Longest configuration: environment and filter, with room to spare.
+const MAX_CONFIG_BYTES: u64 = 4 << 20;
+
+/// Runs the guest; returns when the host has closed the control socket.
+pub(crate) fn run() -> io::Result<()> {
+    let (control, cgroup) = crate::sys::inherited()?;
+    let config = read_config(&control)?;
+    crate::sys::harden_self()?;
+    let journal = Journal::new(Some(control.try_clone()?));
+    // One worker: the sandbox's CPUs belong to its payload, and `Reaper::expect` relies on it.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(serve(config, control, cgroup, journal))
+}
+
+async fn serve(
+    config: GuestConfig,
+    control: UnixStream,
+    cgroup: OwnedFd,
+    journal: Journal,
+) -> io::Result<()> {
+    if config.protocol != PROTOCOL {
+        let message = format!("the host speaks protocol {}, this guest {PROTOCOL}", config.protocol);
+        journal.send(&GuestEvent::Failed { message: message.clone() });
+        return Err(io::Error::other(message));
+    }
+    let filter =
+        base64::engine::general_purpose::STANDARD.decode(&config.filter).map_err(io::Error::other)?;
+    let app = App::new(config, Walls::new(&filter), Forest::new(Some(cgroup)), journal);
+    let children = Reaper::subscribe()?;
+    let reaper = tokio::task::spawn(app.reaper.clone().run(children));
+    let envd = TcpListener::bind((Ipv4Addr::LOCALHOST, ENVD_PORT)).await?;
+    let code = TcpListener::bind((Ipv4Addr::LOCALHOST, CODE_PORT)).await?;
+    app.journal.send(&GuestEvent::Ready { protocol: PROTOCOL });
+    control.set_nonblocking(true)?;
+    let mut control = tokio::net::UnixStream::from_std(control)?;
+    let mut sink = tokio::io::sink();
+    tokio::select! {
+        // The three run for as long as the sandbox does; whichever ends first ends the guest.
+        result = axum::serve(envd, http::envd(app.clone())) => result,
+        result = axum::serve(code, http::code(app.clone())) => result,
+        _ = reaper => Ok(()),
+        _ = tokio::io::copy(&mut control, &mut sink) => Ok(()),
+    }
+}
+
+fn read_config(control: &UnixStream) -> io::Result<GuestConfig> {
+    let mut line = Vec::new();
+    // A buffered reader may take more than the line, but the host sends nothing after it.
+    BufReader::new(control.take(MAX_CONFIG_BYTES)).read_until(b'\n', &mut line)?;
+    serde_json::from_slice(&line).map_err(io::Error::other)
+}

@@ -1,0 +1,18 @@
+//! The Connect protocol, JSON codec: what E2B's SDKs speak to envd (reference `e2b.md` 3.1).
+//!
+//! Unary calls are `POST` with a JSON body; streams carry envelopes of `flags(1) length(4, big endian) payload`, and
+//! end with an envelope of flag 2 that holds `{}` or `{"error":{…}}`. Unknown request fields are ignored, as protobuf's
+//! JSON mapping asks.
+
+mod codec;
+mod envelope;
+mod error;
+mod unary;
+
+pub(crate) use codec::require_json;
+pub(crate) use envelope::{Frames, Messages, stream_request, stream_response};
+pub(crate) use error::{Code, ConnectError};
+pub(crate) use unary::{Json, Unary};
+
+/// Largest unary request or single stream message in bytes. A stdin message of the SDKs is far below it.
+pub(crate) const MAX_MESSAGE: usize = 16 << 20;
