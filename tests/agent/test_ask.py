@@ -146,7 +146,7 @@ class Errors(AskTest):
             self.assertEqual(server.requests(), [])
 
     def test_usage_errors_have_their_own_exit_code(self):
-        for more in (["--rounds", "many"], ["--provider", "nobody"], ["--unknown"]):
+        for more in (["--rounds", "many"], ["--rounds", "0"], ["--rounds", "65"], ["--provider", "nobody"], ["--unknown"]):
             done = self.ask_at(None, QUESTION, [ORDERS], None, more=more)
             self.assertEqual(done.code, 2, done.shown())
 

@@ -35,6 +35,10 @@ class OpenAi:
         return {"model": "m", "messages": messages, "tools": [{"type": "function", "function": function}]}
 
     @staticmethod
+    def question_of(body):
+        return next(message for message in body["messages"] if message["role"] == "user")
+
+    @staticmethod
     def assistant(answer):
         return answer["choices"][0]["message"]
 
@@ -57,6 +61,10 @@ class Anthropic:
         tool = {"name": "execute_python", "description": "Runs code", "input_schema": SCHEMA}
         messages = [copy.deepcopy(Anthropic.question)]
         return {"model": "m", "max_tokens": 1000, "system": "You are.", "messages": messages, "tools": [tool]}
+
+    @staticmethod
+    def question_of(body):
+        return next(message for message in body["messages"] if message["role"] == "user")
 
     @staticmethod
     def assistant(answer):
@@ -171,19 +179,20 @@ class Refusals(unittest.TestCase):
         self.refused("the model's turn 1 was changed", change)
 
     def test_a_conversation_that_is_over(self):
-        server = self.server
         for wire in (OpenAi, Anthropic):
-            body = wire.body()
-            answers = [FIRST_RESULT, '{"total": "1", "city": "x", "most": "1"}']
-            for text in answers:
-                status, answer = post(server, wire.path, body, wire.headers)
-                self.assertEqual(status, 200, answer)
-                result = wire.results(answer, text)
-                if wire is Anthropic and text is not FIRST_RESULT:
-                    result["content"][0]["is_error"] = False
-                body["messages"] += [wire.assistant(answer), result]
-            status, answer = post(server, wire.path, body, wire.headers)
-            self.assertEqual(status, 200, answer)
+            with self.subTest(wire.__name__):
+                with ModelServer("sleeper.json") as server:
+                    body = wire.body()
+                    wire.question_of(body)["content"] = "Wait for a while."
+                    status, answer = post(server, wire.path, body, wire.headers)
+                    self.assertEqual(status, 200, answer)
+                    body["messages"] += [wire.assistant(answer), wire.results(answer, "waiting")]
+                    status, answer = post(server, wire.path, body, wire.headers)
+                    self.assertEqual(status, 200, answer)
+                    body["messages"] += [wire.assistant(answer), copy.deepcopy(wire.question)]
+                    status, refusal = post(server, wire.path, body, wire.headers)
+                    self.assertEqual(status, 400, refusal)
+                    self.assertIn("message of kind user where the results of turn 2 belong", refusal["error"]["message"])
 
     def test_a_wrong_key_and_a_wrong_path(self):
         for wire in (OpenAi, Anthropic):

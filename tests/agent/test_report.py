@@ -25,6 +25,10 @@ class Report(AskTest):
                 self.assertGreaterEqual(compared, 25)
                 self.assertFalse(done.calls()[0]["ok"], "the first code names a column that is not there")
                 self.assertTrue(all(call["ok"] for call in done.calls()[1:]))
+        other = self.folder / "other.csv"
+        make_sales.make(other, make_sales.ROWS, make_sales.SEED + 1)
+        wrong, _ = check_report.differences(done.out, other)
+        self.assertGreaterEqual(len(wrong), 8, "the check passes a report about another table")
 
 
 class Sales(unittest.TestCase):

@@ -12,7 +12,6 @@
 
 mod ask; // the loop, and the order in which things are kept
 mod event;
-mod limits;
 mod names; // what a sandbox calls a file is not what the host calls it
 mod out; // the directory that a run fills
 mod prompt;
@@ -20,6 +19,7 @@ mod record; // run.json
 mod text;
 mod tool; // `execute_python`: its definition, and what the model reads of a cell
 
+pub mod limits; // every ceiling, and what happens when it is met
 pub mod model;
 pub mod workbench;
 

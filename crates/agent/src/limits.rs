@@ -1,64 +1,86 @@
-//! Every ceiling of the agent, with what happens when it is met.
+//! Every ceiling of the agent, declared once: the constants, and the table from which `LIMITS.md` is printed.
 
-use std::time::Duration;
+use std::{sync::LazyLock, time::Duration};
 
-/// Rounds of a run when the caller names no number. A round is one turn of the model with its tool calls;
-/// when they are used up the model is asked once more, without tools, to say what was achieved.
-pub const ROUNDS: u32 = 8;
-/// The most rounds a caller may ask for; more is refused.
-pub const MAX_ROUNDS: u32 = 64;
-/// Tool calls run of one turn. The rest are answered with a note that they were not run.
-pub(crate) const CALLS_PER_TURN: usize = 16;
-/// Bytes of code in one call; longer is answered with an error that the model can mend.
-pub(crate) const CODE_BYTES: usize = 256 << 10;
+/// One ceiling, as a reader of `LIMITS.md` sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limit {
+    /// Its name in the source.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What it bounds.
+    pub what: &'static str,
+    /// What happens when it is met.
+    pub when_met: &'static str,
+}
 
-/// Bytes of one cell's stdout that the model reads; the middle is left out and the count said.
-pub(crate) const STDOUT_BYTES: usize = 16 << 10;
-/// The same for stderr.
-pub(crate) const STDERR_BYTES: usize = 4 << 10;
-/// The same for the text of all results of a cell.
-pub(crate) const RESULT_BYTES: usize = 8 << 10;
-/// The same for a traceback.
-pub(crate) const TRACEBACK_BYTES: usize = 6 << 10;
-/// Bytes of one cell's stdout and stderr kept in `run.json`, each; the middle is left out and the count said.
-pub(crate) const RECORD_BYTES: usize = 256 << 10;
+/// All of the agent's ceilings, in the order of the source.
+pub fn inventory() -> &'static [Limit] {
+    static INVENTORY: LazyLock<Vec<Limit>> = LazyLock::new(table);
+    &INVENTORY
+}
 
-/// Bytes of one uploaded file; larger is refused before a sandbox is made.
-pub const UPLOAD_BYTES: u64 = 256 << 20;
-/// Charts saved of one run; the rest are named in `run.json` as skipped, and the model is told.
-pub(crate) const CHARTS: usize = 64;
-/// Bytes of one chart; larger is skipped likewise.
-pub(crate) const CHART_BYTES: usize = 20 << 20;
-/// Files fetched from the sandbox at the end; the rest are named as skipped.
-pub(crate) const FILES: usize = 200;
-/// Bytes of one such file; larger is skipped.
-pub(crate) const FILE_BYTES: u64 = 64 << 20;
-/// Bytes of all such files together; what would go beyond is skipped.
-pub(crate) const FILES_BYTES: u64 = 256 << 20;
-/// Bytes of one component of a saved file's name; the stem is shortened.
-pub(crate) const NAME_BYTES: usize = 120;
-/// Folders that a saved file may lie in; deeper ones are folded into the last.
-pub(crate) const NAME_DEPTH: usize = 8;
+macro_rules! limits {
+    ($($name:ident: $kind:ty = $value:expr, $what:literal, $when_met:literal;)*) => {
+        $(
+            #[doc = concat!("Ceiling: ", $what, ". When met: ", $when_met, ".")]
+            pub const $name: $kind = $value;
+        )*
 
-/// Attempts at one turn, the first included.
-pub(crate) const ATTEMPTS: u32 = 5;
-/// The first pause of the back-off; it doubles, and half of it is drawn by chance.
-pub(crate) const BACKOFF_FIRST: Duration = Duration::from_millis(500);
-/// The longest pause that the back-off reaches by itself.
-pub(crate) const BACKOFF_LONGEST: Duration = Duration::from_secs(20);
-/// The longest `Retry-After` that is waited for; a longer one ends the run with what was said.
-pub(crate) const RETRY_AFTER_LONGEST: Duration = Duration::from_secs(60);
-/// Time to connect to the model's endpoint.
-pub(crate) const CONNECT: Duration = Duration::from_secs(10);
-/// Time between two pieces of a stream. Reasoning models may think for a minute before the first.
-pub(crate) const IDLE: Duration = Duration::from_secs(180);
-/// Time for one turn, pauses and further attempts included.
-pub(crate) const TURN: Duration = Duration::from_secs(900);
-/// Tokens that Anthropic's endpoint may answer with; it wants a number in every request.
-pub(crate) const ANSWER_TOKENS: u32 = 16_000;
-/// Bytes of one server-sent event, and of an answer that came whole; more is not understood.
-pub(crate) const EVENT_BYTES: usize = 16 << 20;
-/// Bytes read of an endpoint's error.
-pub(crate) const ERROR_BYTES: usize = 64 << 10;
-/// Bytes of an endpoint's own words in our messages.
-pub(crate) const SAID_BYTES: usize = 600;
+        fn table() -> Vec<Limit> {
+            vec![$(Limit {
+                name: stringify!($name),
+                value: format!("{:?}", $name),
+                what: $what,
+                when_met: $when_met,
+            }),*]
+        }
+    };
+}
+
+limits! {
+    ROUNDS: u32 = 8, "rounds of a run when nothing else is said (a round is a turn of the model with its calls)", "the model is asked for a summary, without tools";
+    MAX_ROUNDS: u32 = 64, "rounds that may be asked for", "more is refused";
+    CALLS_PER_TURN: usize = 16, "tool calls run of one turn", "the others are answered as not run";
+    CODE_BYTES: usize = 256 << 10, "bytes of code in one call", "it is not run, and the model is told";
+
+    STDOUT_BYTES: usize = 16 << 10, "bytes of one cell's stdout that the model reads", "the middle is left out and counted";
+    STDERR_BYTES: usize = 4 << 10, "bytes of one cell's stderr that the model reads", "the middle is left out and counted";
+    RESULT_BYTES: usize = 8 << 10, "bytes of one cell's results that the model reads", "the middle is left out and counted";
+    TRACEBACK_BYTES: usize = 6 << 10, "bytes of a traceback that the model reads", "the middle is left out and counted";
+    RECORD_BYTES: usize = 256 << 10, "bytes of one cell's stdout, and of its stderr, in `run.json`", "the middle is left out and counted";
+
+    UPLOAD_BYTES: u64 = 256 << 20, "bytes of one file given to a question", "the question is refused";
+    CHARTS: usize = 64, "charts saved of one run", "the others are named as skipped";
+    CHART_BYTES: usize = 20 << 20, "bytes of one chart", "it is named as skipped";
+    FILES: usize = 200, "files fetched from the sandbox at the end of a run", "the others are named as skipped";
+    FILE_BYTES: u64 = 64 << 20, "bytes of one fetched file", "it is named as skipped";
+    FILES_BYTES: u64 = 256 << 20, "bytes of all fetched files", "what goes beyond is named as skipped";
+    NAME_BYTES: usize = 120, "bytes of one part of a saved file's name", "it is shortened, its ending kept";
+    NAME_DEPTH: usize = 8, "folders and name of a saved file", "deeper folders become one";
+
+    ATTEMPTS: u32 = 5, "attempts at one turn of the model", "the run ends with the last error";
+    BACKOFF_FIRST: Duration = Duration::from_millis(500), "first pause between attempts; it doubles, and up to half of it is taken off by chance", "the next attempt";
+    BACKOFF_LONGEST: Duration = Duration::from_secs(20), "longest pause of the back-off", "it grows no more";
+    RETRY_AFTER_LONGEST: Duration = Duration::from_secs(60), "longest `Retry-After` that is waited for", "the run ends with what the endpoint said";
+    CONNECT: Duration = Duration::from_secs(10), "time to connect to the model's endpoint", "the attempt has failed";
+    IDLE: Duration = Duration::from_secs(180), "time between two pieces of a model's answer (default of `HOOD_MODEL_IDLE_SECONDS`)", "the attempt has failed";
+    TURN: Duration = Duration::from_secs(900), "time for one turn, all attempts included (default of `HOOD_MODEL_TURN_SECONDS`)", "the run ends";
+    ANSWER_TOKENS: u32 = 16_000, "tokens of one answer from Anthropic's endpoint", "the answer is marked as cut";
+    EVENT_BYTES: usize = 16 << 20, "bytes of one event of a stream, and of an answer that comes whole", "the run ends: not understood";
+    ERROR_BYTES: usize = 64 << 10, "bytes read of an endpoint's error", "the rest is not read";
+    SAID_BYTES: usize = 600, "bytes of an endpoint's own words in a message", "they are cut, marked with `…`";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_names_every_ceiling_with_its_value() {
+        let rounds = &inventory()[0];
+        assert_eq!((rounds.name, rounds.value.as_str()), ("ROUNDS", "8"));
+        assert!(inventory().iter().any(|limit| limit.value == "500ms"));
+    }
+}

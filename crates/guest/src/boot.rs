@@ -1,10 +1,11 @@
 //! From the first instruction to `Ready`.
 
 use std::io::{self, BufRead, BufReader, Read};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
+use axum::serve::{Listener, ListenerExt};
 use base64::Engine;
 use hood_wire::{CODE_PORT, ENVD_PORT, GuestConfig, GuestEvent, PROTOCOL};
 use tokio::net::TcpListener;
@@ -46,8 +47,8 @@ async fn serve(
     let app = App::new(config, Walls::new(&filter), Forest::new(Some(cgroup)), journal);
     let children = Reaper::subscribe()?;
     let reaper = tokio::task::spawn(app.reaper.clone().run(children));
-    let envd = TcpListener::bind((Ipv4Addr::LOCALHOST, ENVD_PORT)).await?;
-    let code = TcpListener::bind((Ipv4Addr::LOCALHOST, CODE_PORT)).await?;
+    let envd = listen(ENVD_PORT).await?;
+    let code = listen(CODE_PORT).await?;
     app.journal.send(&GuestEvent::Ready { protocol: PROTOCOL });
     control.set_nonblocking(true)?;
     let mut control = tokio::net::UnixStream::from_std(control)?;
@@ -59,6 +60,15 @@ async fn serve(
         _ = reaper => Ok(()),
         _ = tokio::io::copy(&mut control, &mut sink) => Ok(()),
     }
+}
+
+/// Answers are many small writes, which must not wait for the other side's delayed acknowledgement.
+async fn listen(port: u16) -> io::Result<impl Listener<Addr = SocketAddr>> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+    Ok(listener.tap_io(|connection| {
+        // Only a connection that is gone already refuses, and it shows that by itself.
+        connection.set_nodelay(true).ok();
+    }))
 }
 
 fn read_config(control: &UnixStream) -> io::Result<GuestConfig> {

@@ -21,8 +21,11 @@ def scripts(variables):
                 "of letters, digits and `_`, and a text without NUL"
             )
         kept = f"__hood_was_{name}"
-        before.append(f"{kept}=$(declare -p {name} 2>/dev/null)")
+        before.append(f"{kept}=$(declare -p {name} 2>/dev/null) || :")
         before.append(f"export {name}={shlex.quote(value)}")
-        after.append(f'unset {name} 2>/dev/null; eval "${kept}"; unset {kept}')
-    # An assignment to a variable that is read-only must not stop the others.
+        # Can be run again after an interrupt, and does not trip a `set -e` of the user's.
+        after.append(
+            f"if [[ -v {kept} ]]; then "
+            f'unset {name} 2>/dev/null || :; eval "${kept}" || :; unset {kept}; fi'
+        )
     return "\n".join(before), "\n".join(after)

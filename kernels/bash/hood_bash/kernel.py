@@ -10,6 +10,9 @@ from .shell import Shell, ShellEnded, describe_status
 #: The exit status of a command that SIGINT ended, and of an interrupted line.
 INTERRUPTED = 128 + signal.SIGINT
 
+#: How often putting back the environment is tried when interrupts keep cutting it short.
+RESTORE_ATTEMPTS = 5
+
 
 class Kernel:
     """A bash and the guest's side of it."""
@@ -39,7 +42,7 @@ class Kernel:
             )
             return
         self._count += 1
-        self._interrupted = False
+        self._settle()
         self._frames.send("started", id=cell, execution_count=self._count)
         error = self._run(code, variables)
         outcome = "ok"
@@ -48,6 +51,16 @@ class Kernel:
             self._frames.send("error", id=cell, name=name, value=value, traceback=value)
             outcome = "interrupted" if name == "Interrupted" else "error"
         self._frames.send("done", id=cell, status=outcome)
+
+    def _settle(self):
+        """An interrupt between cells is for no cell. bash drops the line that it reads when
+        the signal reaches it, so it gets an empty one first."""
+        while self._interrupted:
+            self._interrupted = False
+            try:
+                self._shell.run(":")
+            except ShellEnded as ended:
+                self._renew(ended)
 
     def _run(self, code, variables):
         if "\0" in code:
@@ -60,8 +73,9 @@ class Kernel:
             if before:
                 self._shell.run(before)
             status = self._shell.run(code)
-            if after:
-                self._shell.run(after)
+            for _ in range(RESTORE_ATTEMPTS):
+                if not after or self._shell.run(after) != INTERRUPTED:
+                    break
         except ShellEnded as ended:
             return self._renew(ended)
         if status == INTERRUPTED and self._interrupted:

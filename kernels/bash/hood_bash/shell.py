@@ -71,7 +71,7 @@ class Shell:
         # One line to take and run the code: an interrupt drops the rest of the line, so that
         # an old cell can never be run for a new one. The last line always runs; the empty one
         # before it is for bash's parser, which after an open quote does not see a `{`.
-        # `\\builtin` because the user may have a function or an alias of the same name.
+        # `\builtin` because the user may have a function or an alias of the same name.
         self._write(
             f'{{ IFS= \\builtin read -r -d "" -u {CODE} __hood_cell; }} 2>/dev/null; '
             f'\\builtin eval "$__hood_cell" </dev/null {closed}\n'

@@ -12,7 +12,7 @@ mod local;
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
-use hood_agent::{Asked, Config, Event, Out, Provider, Question, ROUNDS, Upload, ask};
+use hood_agent::{Asked, Config, Event, MAX_ROUNDS, Out, Provider, Question, ROUNDS, Upload, ask};
 use local::LocalBench;
 
 /// The same arguments as `hood ask`.
@@ -23,7 +23,7 @@ struct Arguments {
     files: Vec<PathBuf>,
     #[arg(long)]
     out: PathBuf,
-    #[arg(long, default_value_t = ROUNDS)]
+    #[arg(long, default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ROUNDS)))]
     rounds: u32,
     #[arg(long)]
     model: Option<String>,

@@ -167,6 +167,10 @@ impl<'a> Session<'a> {
         self.answer = Some(turn.text).filter(|text| !text.trim().is_empty());
         match turn.stop {
             Stop::Finished => Outcome::Answered,
+            // All of its tokens went into thinking.
+            Stop::Length if self.answer.is_none() => {
+                Outcome::Failed(Failure::Model(ModelError::Empty { attempts: 1 }))
+            }
             Stop::Length => Outcome::AnswerCut,
             Stop::Refused => Outcome::Refused,
         }

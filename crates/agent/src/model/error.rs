@@ -75,7 +75,7 @@ pub enum ModelError {
         attempts: u32,
     },
     /// A turn with nothing in it.
-    #[error("the model's answer was empty, {attempts} times")]
+    #[error("the model's answer was empty (asked {attempts} times)")]
     Empty {
         /// How often it was asked.
         attempts: u32,

@@ -20,8 +20,7 @@ const MAX_ANSWERED: usize = 256;
 const MAX_REQUEST_NAME: usize = 256;
 
 /// Why nobody answers.
-const NOBODY_ANSWERS: &str =
-    "nobody can answer input() here: put the value into the code, or pass it in env_vars";
+const NOBODY_ANSWERS: &str = "the client that runs this cell does not answer requests";
 
 /// What becomes of a cell's requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -101,18 +100,22 @@ impl Cell {
                 self.fail(CellError { name, value, traceback: traceback.text() });
             }
             Message::Request { request, kind, prompt, password, .. } => {
-                return self.ask(Request { request, kind, prompt, password });
+                return self.ask(Request { name: request, kind, prompt, password });
             }
-            // What the kernel could not use before the cell started was the order to run it.
-            Message::Fault { message } if !self.lock().started => {
+            // The caller gives us only faults from before the start: what the kernel could not use was the order.
+            Message::Fault { message } => {
                 let value = format!("the kernel could not take the code: {message}");
-                self.fail(CellError { name: "KernelFault".to_owned(), value, traceback: String::new() });
+                self.fail(CellError::new("KernelFault", value));
                 return Next::Done;
             }
-            Message::Fault { .. } => {}
             Message::Done { .. } => return Next::Done,
         }
         Next::Go
+    }
+
+    /// Whether the kernel has taken the code.
+    pub(crate) fn has_started(&self) -> bool {
+        self.lock().started
     }
 
     /// Adds output.
@@ -134,11 +137,11 @@ impl Cell {
     }
 
     fn ask(&self, request: Request) -> Next {
-        let refuse = |why: String| Next::Reply(request.request.clone(), Answer::Error(why));
+        let refuse = |why: String| Next::Reply(request.name.clone(), Answer::Error(why));
         if self.requests == Requests::Refuse {
             return refuse(NOBODY_ANSWERS.to_owned());
         }
-        if request.request.len() > MAX_REQUEST_NAME {
+        if request.name.len() > MAX_REQUEST_NAME {
             return refuse(format!("the request's name is longer than {MAX_REQUEST_NAME} bytes"));
         }
         let mut progress = self.lock();
@@ -155,7 +158,7 @@ impl Cell {
     pub(crate) fn answer(&self, request: &str, answer: Answer) -> Result<(), AnswerError> {
         let mut progress = self.lock();
         let (cell, request) = (self.id.clone(), request.to_owned());
-        let Some(at) = progress.open.iter().position(|open| open.request == request) else {
+        let Some(at) = progress.open.iter().position(|open| open.name == request) else {
             return Err(if progress.answered.contains(&request) {
                 AnswerError::Answered { cell, request }
             } else {
@@ -247,10 +250,10 @@ mod tests {
 
     #[test]
     fn an_order_that_the_kernel_cannot_take_ends_the_cell() {
-        let fault = || message(json!({"type": "fault", "message": "too long"}));
         let cell = cell(Requests::Refuse);
-        assert_eq!(cell.take(fault()), Next::Done);
+        assert!(!cell.has_started());
+        assert_eq!(cell.take(message(json!({"type": "fault", "message": "too long"}))), Next::Done);
         cell.take(message(json!({"type": "started", "id": "x-1", "execution_count": 1})));
-        assert_eq!(cell.take(fault()), Next::Go);
+        assert!(cell.has_started());
     }
 }

@@ -1,31 +1,19 @@
-//! A context: one kernel with state, and the one task that owns it.
-//!
-//! Cells queue and run one after another. The kernel is started by the first of them, or beforehand for a context that
-//! somebody made; it is ended by a restart, by its own death, or because a cell ignored its interrupts. Then the next
-//! cell starts a fresh one.
+//! A context as the requests see it: a queue of cells before the task that owns the kernel.
 
-use std::future::pending;
 use std::sync::Arc;
 
-use hood_wire::Level;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::cell::{Cell, Next};
-use super::death::{self, End, Memory};
-use super::kernel::{Event, Kernel};
-use super::outbox::Source;
-use super::protocol::{Answer, Message, Order};
-use super::start::{StartError, start};
+use super::MAX_QUEUED_CELLS;
+use super::cell::Cell;
+use super::keeper::Keeper;
+use super::start::StartError;
 use super::wire::CellError;
-use super::{INTERRUPTS, MAX_QUEUED_CELLS};
 use crate::app::App;
 
 /// Restarts that wait together; the caller of one more waits too.
 const MAX_QUEUED_RESTARTS: usize = 4;
-
-/// What a request that comes too late is told.
-const CELL_IS_OVER: &str = "the cell that asked is over";
 
 /// Whoever holds it owns the kernel: dropping the last handle ends it, and every cell that waits.
 pub(crate) struct Context {
@@ -35,7 +23,13 @@ pub(crate) struct Context {
     cells: mpsc::Sender<Ticket>,
     restarts: mpsc::Sender<oneshot::Sender<()>>,
     alive: watch::Receiver<bool>,
-    _task: AbortOnDropHandle<()>,
+    task: AbortOnDropHandle<()>,
+}
+
+/// The other end of a [`Context`].
+pub(super) struct Inbox {
+    pub(super) cells: mpsc::Receiver<Ticket>,
+    pub(super) restarts: mpsc::Receiver<oneshot::Sender<()>>,
 }
 
 /// Whether the kernel is started before anybody needs it.
@@ -59,20 +53,10 @@ impl Context {
         let (cells, queued) = mpsc::channel(MAX_QUEUED_CELLS);
         let (restarts, asked) = mpsc::channel(MAX_QUEUED_RESTARTS);
         let (alive_tx, alive) = watch::channel(false);
-        let keeper = Keeper {
-            app,
-            id: id.clone(),
-            language: language.clone(),
-            cwd: cwd.clone(),
-            cells: queued,
-            restarts: asked,
-            alive: alive_tx,
-            kernel: None,
-            lost: None,
-            dropped: Dropped::default(),
-        };
+        let keeper =
+            Keeper::new(app, [&id, &language, &cwd], Inbox { cells: queued, restarts: asked }, alive_tx);
         let task = AbortOnDropHandle::new(tokio::spawn(keeper.run(warm)));
-        Self { id, language, cwd, cells, restarts, alive, _task: task }
+        Self { id, language, cwd, cells, restarts, alive, task }
     }
 
     /// Queues a cell and returns once there is a kernel that will run it. Dropping the future leaves the cell queued.
@@ -90,6 +74,11 @@ impl Context {
         }
     }
 
+    /// Ends the context for good, with all its cells.
+    pub(crate) fn end(&self) {
+        self.task.abort();
+    }
+
     /// Ends the kernel, and the cell that runs with it.
     pub(crate) async fn restart(&self) {
         let (done, wait) = oneshot::channel();
@@ -101,26 +90,28 @@ impl Context {
 }
 
 /// A cell in the queue. However it is dropped, its client learns that it is over.
-struct Ticket {
-    cell: Arc<Cell>,
+pub(super) struct Ticket {
+    pub(super) cell: Arc<Cell>,
     opened: Option<oneshot::Sender<Result<(), StartError>>>,
 }
 
 impl Ticket {
-    fn open(&mut self) {
+    /// There is a kernel.
+    pub(super) fn open(&mut self) {
         if let Some(opened) = self.opened.take() {
             // A client that went on to read, or hung up, needs no answer.
             drop(opened.send(Ok(())));
         }
     }
 
-    fn refuse(&mut self, error: StartError) {
+    /// There is none.
+    pub(super) fn refuse(&mut self, error: StartError) {
         let error = match self.opened.take() {
             Some(opened) => opened.send(Err(error)).err().and_then(Result::err),
             None => Some(error),
         };
         if let Some(error) = error {
-            self.cell.fail(cell_error("KernelStartFailed", error.to_string()));
+            self.cell.fail(CellError::new("KernelStartFailed", error.to_string()));
         }
     }
 }
@@ -128,283 +119,8 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         if !self.cell.outbox.has_ended() {
-            self.cell.fail(cell_error("ExecutionAborted", "the context was deleted".to_owned()));
+            self.cell.fail(CellError::new("ExecutionAborted", "the context was deleted".to_owned()));
             self.cell.finish();
         }
     }
-}
-
-struct Keeper {
-    app: App,
-    id: String,
-    language: String,
-    cwd: String,
-    cells: mpsc::Receiver<Ticket>,
-    restarts: mpsc::Receiver<oneshot::Sender<()>>,
-    alive: watch::Sender<bool>,
-    kernel: Option<Kernel>,
-    /// State that was lost while nobody could be told.
-    lost: Option<String>,
-    dropped: Dropped,
-}
-
-/// What could be given to nobody.
-#[derive(Debug, Default)]
-struct Dropped {
-    messages: u64,
-    bytes: u64,
-}
-
-/// How a cell's turn ended.
-enum Over {
-    Done,
-    Died(End),
-    Abandoned,
-    Restart(oneshot::Sender<()>),
-}
-
-impl Keeper {
-    async fn run(mut self, warm: Warm) {
-        if warm == Warm::Now {
-            self.warm_up().await;
-        }
-        loop {
-            tokio::select! {
-                biased;
-                Some(done) = self.restarts.recv() => {
-                    self.restart(done);
-                    self.warm_up().await;
-                }
-                ticket = self.cells.recv() => match ticket {
-                    Some(ticket) => self.turn(ticket).await,
-                    None => return,
-                },
-                event = next(&mut self.kernel) => self.idle_event(event),
-            }
-        }
-    }
-
-    /// A failure is told to the first cell, which tries again.
-    async fn warm_up(&mut self) {
-        if let Err(error) = self.ensure_kernel().await {
-            self.log(Level::Warn, error.to_string());
-        }
-    }
-
-    async fn ensure_kernel(&mut self) -> Result<(), StartError> {
-        while self.kernel.is_none() {
-            tokio::select! {
-                biased;
-                Some(done) = self.restarts.recv() => self.restart(done),
-                started = start(&self.app, &self.language, &self.cwd) => {
-                    self.kernel = Some(started?);
-                    self.alive.send_replace(true);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    async fn turn(&mut self, mut ticket: Ticket) {
-        let cell = ticket.cell.clone();
-        if cell.outbox.is_gone() {
-            return;
-        }
-        if let Err(error) = self.ensure_kernel().await {
-            self.log(Level::Warn, error.to_string());
-            ticket.refuse(error);
-            cell.finish();
-            return;
-        }
-        ticket.open();
-        if let Some(lost) = self.lost.take() {
-            cell.print(Source::Stderr, format!("[hood] {lost}\n"));
-        }
-        match self.run_cell(&cell).await {
-            Over::Done => cell.finish(),
-            Over::Died(end) => {
-                let error = self.died(end);
-                self.log(Level::Error, format!("{}: {}", error.name, error.value));
-                cell.fail(error);
-                cell.finish();
-            }
-            Over::Abandoned => {
-                // Nobody reads it; its requests must not look answerable.
-                cell.finish();
-                self.interrupt(&cell).await;
-            }
-            Over::Restart(done) => {
-                let value = "the context was restarted while this cell ran".to_owned();
-                cell.fail(cell_error("ContextRestarting", value));
-                cell.finish();
-                self.restart(done);
-            }
-        }
-        self.report_dropped();
-    }
-
-    async fn run_cell(&mut self, cell: &Cell) -> Over {
-        let Some(kernel) = &mut self.kernel else { return Over::Done };
-        let away = self.app.contexts.settings().away;
-        kernel.watch_memory();
-        kernel.send(&Order::Execute { id: &cell.id, code: &cell.code, env: &cell.env });
-        loop {
-            let room = cell.outbox.has_room();
-            let event = tokio::select! {
-                // Commands and departures before output, which may be endless.
-                biased;
-                Some(done) = self.restarts.recv() => return Over::Restart(done),
-                () = cell.outbox.abandoned(away) => return Over::Abandoned,
-                (request, answer) = cell.next_answer() => {
-                    kernel.send(&Order::Reply { id: &cell.id, request: &request, answer: &answer });
-                    continue;
-                }
-                () = cell.outbox.room(), if !room => continue,
-                event = kernel.next(), if room => event,
-            };
-            match event {
-                Event::Printed(source, text) => cell.print(source, text),
-                Event::Bad(bad) => {
-                    self.dropped.messages += 1;
-                    cell.print(Source::Stderr, format!("[hood] {bad}\n"));
-                }
-                Event::Said(message) if message.cell().is_some_and(|id| id != cell.id) => {
-                    self.dropped.messages += 1;
-                    refuse(kernel, message);
-                }
-                Event::Said(message) => match cell.take(message) {
-                    Next::Go => {}
-                    Next::Reply(request, answer) => {
-                        kernel.send(&Order::Reply { id: &cell.id, request: &request, answer: &answer });
-                    }
-                    Next::Done => {
-                        for (source, text) in kernel.finish_text() {
-                            cell.print(source, text);
-                        }
-                        return Over::Done;
-                    }
-                },
-                Event::Ended(end) => return Over::Died(end),
-            }
-        }
-    }
-
-    /// Makes an abandoned cell end, so that the next one can run: SIGINT, and again, and then the whole kernel.
-    async fn interrupt(&mut self, cell: &Cell) {
-        let grace = self.app.contexts.settings().grace;
-        for _ in 0..INTERRUPTS {
-            let Some(kernel) = &mut self.kernel else { return };
-            if let Err(error) = kernel.interrupt() {
-                let text = format!("context {}: cannot interrupt the kernel: {error}", self.id);
-                self.app.journal.log(Level::Warn, "context", text);
-            }
-            tokio::select! {
-                biased;
-                Some(done) = self.restarts.recv() => return self.restart(done),
-                over = tokio::time::timeout(grace, until_done(kernel, &cell.id)) => match over {
-                    Ok(None) => return,
-                    Ok(Some(end)) => return self.died_unseen(end),
-                    Err(_) => {}
-                },
-            }
-        }
-        let lost = format!(
-            "the client of an earlier cell left, and the cell ignored its interrupts for {} s: the {} kernel was ended and its variables are lost",
-            (grace * INTERRUPTS).as_secs(),
-            self.language
-        );
-        self.log(Level::Warn, lost.clone());
-        self.lost = Some(lost);
-        self.discard();
-    }
-
-    fn idle_event(&mut self, event: Event) {
-        match event {
-            Event::Printed(_, text) => self.dropped.bytes += text.len() as u64,
-            Event::Bad(_) => self.dropped.messages += 1,
-            Event::Said(Message::Fault { message }) => self.log(Level::Warn, message),
-            Event::Said(message) => {
-                self.dropped.messages += 1;
-                if let Some(kernel) = &mut self.kernel {
-                    refuse(kernel, message);
-                }
-            }
-            Event::Ended(end) => self.died_unseen(end),
-        }
-    }
-
-    /// The kernel died, and no cell is there to say so.
-    fn died_unseen(&mut self, end: End) {
-        let error = self.died(end);
-        self.log(Level::Error, format!("{}: {}", error.name, error.value));
-        self.lost = Some(format!("{}: {}", error.name, error.value));
-    }
-
-    fn died(&mut self, end: End) -> CellError {
-        let memory = match &self.kernel {
-            Some(kernel) if kernel.is_out_of_memory() => {
-                Memory::RanOut { limit: self.app.config.limits.memory_bytes }
-            }
-            _ => Memory::Enough,
-        };
-        self.discard();
-        death::explain(&self.language, end, memory)
-    }
-
-    fn restart(&mut self, done: oneshot::Sender<()>) {
-        self.discard();
-        self.lost = None;
-        // Whoever asked may have hung up meanwhile.
-        done.send(()).ok();
-    }
-
-    fn discard(&mut self) {
-        self.kernel = None;
-        self.alive.send_replace(false);
-    }
-
-    fn report_dropped(&mut self) {
-        let Dropped { messages, bytes } = std::mem::take(&mut self.dropped);
-        if messages > 0 || bytes > 0 {
-            let text = format!(
-                "{messages} messages and {bytes} bytes of output belonged to no cell and were dropped"
-            );
-            self.log(Level::Debug, text);
-        }
-    }
-
-    fn log(&self, level: Level, message: String) {
-        self.app.journal.log(level, "context", format!("context {}: {message}", self.id));
-    }
-}
-
-async fn next(kernel: &mut Option<Kernel>) -> Event {
-    match kernel {
-        Some(kernel) => kernel.next().await,
-        None => pending().await,
-    }
-}
-
-/// Drops everything until the cell is over (`None`) or the kernel is.
-async fn until_done(kernel: &mut Kernel, cell: &str) -> Option<End> {
-    loop {
-        match kernel.next().await {
-            Event::Said(Message::Done { id }) if id == cell => return None,
-            Event::Said(message) => refuse(kernel, message),
-            Event::Ended(end) => return Some(end),
-            Event::Printed(..) | Event::Bad(_) => {}
-        }
-    }
-}
-
-/// Lets whoever asks without a cell go on, instead of waiting for ever.
-fn refuse(kernel: &mut Kernel, message: Message) {
-    if let Message::Request { id, request, .. } = message {
-        let answer = Answer::Error(CELL_IS_OVER.to_owned());
-        kernel.send(&Order::Reply { id: &id, request: &request, answer: &answer });
-    }
-}
-
-fn cell_error(name: &str, value: String) -> CellError {
-    CellError { name: name.to_owned(), value, traceback: String::new() }
 }

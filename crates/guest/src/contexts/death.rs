@@ -48,7 +48,7 @@ pub(crate) fn explain(language: &str, end: End, memory: Memory) -> CellError {
             ("KernelCrashed", format!("the {language} kernel closed its control socket; {AFTERWARDS}"))
         }
     };
-    CellError { name: name.to_owned(), value, traceback: String::new() }
+    CellError::new(name, value)
 }
 
 fn name(signal: i32) -> String {

@@ -151,7 +151,7 @@ async fn list(State(app): State<App>) -> Json<Vec<ContextView>> {
 }
 
 async fn remove(State(app): State<App>, Path(id): Path<String>) -> Result<Json<()>, Refusal> {
-    app.contexts.remove(&id).map(|_| Json(())).ok_or(Refusal::NoContext(id))
+    if app.contexts.remove(&id) { Ok(Json(())) } else { Err(Refusal::NoContext(id)) }
 }
 
 async fn restart(State(app): State<App>, Path(id): Path<String>) -> Result<Json<()>, Refusal> {

@@ -14,8 +14,9 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::death::End;
+use super::frames::{BadFrame, Frames};
 use super::outbox::Source;
-use super::protocol::{BadFrame, Frames, Message, Order};
+use super::protocol::{Message, Order};
 use super::text::Decoder;
 use crate::app::App;
 use crate::launch::{Launch, LaunchError, Stdio, launch};

@@ -282,7 +282,7 @@ mod tests {
         outbox.push_text(Source::Stdout, "x".repeat(ROOM));
         assert!(!outbox.has_room());
         assert!(tokio::time::timeout(Duration::from_secs(1), outbox.room()).await.is_err());
-        let (_, batch) = tokio::join!(outbox.room(), outbox.pop());
+        let ((), batch) = tokio::join!(outbox.room(), outbox.pop());
         assert!(batch.expect("a line").len() > ROOM);
     }
 

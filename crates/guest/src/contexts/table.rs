@@ -45,7 +45,6 @@ impl Default for Settings {
 #[derive(Default)]
 pub(crate) struct Contexts {
     settings: Settings,
-    /// Oldest first: clients take the last one listed for the newest.
     entries: Mutex<Vec<Entry>>,
     /// Cells that may outlive their first response.
     waiting: Mutex<Vec<Arc<Cell>>>,
@@ -128,7 +127,7 @@ impl Contexts {
         Ok(context)
     }
 
-    /// All contexts, the usual default ones included.
+    /// All contexts, the usual default ones first: clients take the last one for the newest.
     pub(crate) fn list(&self, app: &App) -> Vec<Arc<Context>> {
         // A template without kernels has no default contexts, and a full table shows what it has.
         if let Ok(manifest) = Manifest::read(&self.settings.manifest) {
@@ -138,14 +137,17 @@ impl Contexts {
                 }
             }
         }
-        self.entries().iter().map(|entry| entry.context.clone()).collect()
+        let entries = self.entries();
+        let of = |role| entries.iter().filter(move |e| e.role == role).map(|e| e.context.clone());
+        of(Role::Default).chain(of(Role::Made)).collect()
     }
 
-    /// Forgets the context; its kernel ends when the last caller lets go of it.
-    pub(crate) fn remove(&self, id: &str) -> Option<Arc<Context>> {
+    /// Forgets the context and ends its kernel; false when there is none.
+    pub(crate) fn remove(&self, id: &str) -> bool {
         let mut entries = self.entries();
-        let at = entries.iter().position(|entry| entry.context.id == id)?;
-        Some(entries.remove(at).context)
+        let Some(at) = entries.iter().position(|entry| entry.context.id == id) else { return false };
+        entries.remove(at).context.end();
+        true
     }
 
     /// An id for a new cell.

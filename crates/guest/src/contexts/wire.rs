@@ -65,10 +65,18 @@ pub(crate) struct CellError {
 /// What a cell asks of the outside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Request {
-    pub(crate) request: String,
+    #[serde(rename = "request")]
+    pub(crate) name: String,
     pub(crate) kind: String,
     pub(crate) prompt: String,
     pub(crate) password: bool,
+}
+
+impl CellError {
+    /// Of the guest's own, which has no traceback.
+    pub(crate) fn new(name: &str, value: String) -> Self {
+        Self { name: name.to_owned(), value, traceback: String::new() }
+    }
 }
 
 impl Line {

@@ -13,14 +13,25 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 /// and the answer is read. The stream's end is found by reading, as always.
 pub(super) struct Deaf<S> {
     inner: S,
-    deaf: bool,
+    ears: Ears,
+}
+
+/// Whether the other side takes bytes.
+#[derive(Clone, Copy)]
+enum Ears {
+    Open,
+    /// It does not. The next write waits for one turn of the task: a write that is always ready would keep hyper
+    /// writing for ever, where it should read the answer.
+    Shut,
+    /// It does not, and the turn has been taken.
+    ShutAndWaited,
 }
 
 // === impl Deaf ===
 
 impl<S> Deaf<S> {
     pub(super) fn new(inner: S) -> Self {
-        Self { inner, deaf: false }
+        Self { inner, ears: Ears::Open }
     }
 }
 
@@ -36,24 +47,34 @@ impl<S: AsyncRead + Unpin> AsyncRead for Deaf<S> {
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Deaf<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        if self.deaf {
-            return Poll::Ready(Ok(buf.len()));
-        }
-        match Pin::new(&mut self.inner).poll_write(cx, buf) {
-            Poll::Ready(Err(error)) if is_hang_up(&error) => {
-                self.deaf = true;
-                Poll::Ready(Ok(buf.len()))
+        match self.ears {
+            Ears::Open => match Pin::new(&mut self.inner).poll_write(cx, buf) {
+                Poll::Ready(Err(error)) if is_hang_up(&error) => {}
+                other => return other,
+            },
+            Ears::Shut => {}
+            Ears::ShutAndWaited => {
+                self.ears = Ears::Shut;
+                return Poll::Ready(Ok(buf.len()));
             }
-            other => other,
         }
+        self.ears = Ears::ShutAndWaited;
+        cx.waker().wake_by_ref();
+        Poll::Pending
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.deaf { Poll::Ready(Ok(())) } else { Pin::new(&mut self.inner).poll_flush(cx) }
+        match self.ears {
+            Ears::Open => Pin::new(&mut self.inner).poll_flush(cx),
+            Ears::Shut | Ears::ShutAndWaited => Poll::Ready(Ok(())),
+        }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.deaf { Poll::Ready(Ok(())) } else { Pin::new(&mut self.inner).poll_shutdown(cx) }
+        match self.ears {
+            Ears::Open => Pin::new(&mut self.inner).poll_shutdown(cx),
+            Ears::Shut | Ears::ShutAndWaited => Poll::Ready(Ok(())),
+        }
     }
 }
 

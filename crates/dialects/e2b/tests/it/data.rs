@@ -234,7 +234,8 @@ async fn a_refused_upload_gets_its_answer() {
     let bench = Bench::new();
     let (id, _) = bench.create().await;
     bench.serve_inside(|mut far, _| async move {
-        let answer = "HTTP/1.1 507 x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nfu\r\n1\r\nl\r\n1\r\nl\r\n0\r\n\r\n";
+        let answer =
+            "HTTP/1.1 507 x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nfu\r\n1\r\nl\r\n1\r\nl\r\n0\r\n\r\n";
         far.write_all(answer.as_bytes()).await.expect("answered");
     });
     let endless = futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>(vec![0_u8; 64 << 10]));

@@ -1,0 +1,167 @@
+//! `hood serve`: configuration → build → run → drain. The only place that names a concrete driver, store and dialect.
+
+mod embedded;
+mod key;
+mod metrics;
+mod templates;
+mod world;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use axum::Router;
+use axum::routing::get;
+use axum::serve::ListenerExt;
+use hood_dialect_e2b::{App, StoredKeys};
+use hood_driver_api::{Bytes, Driver};
+use hood_driver_native::NativeDriver;
+use hood_engine::Engine;
+use hood_store::SqliteStore;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use embedded::{Embedded, start as embedded};
+
+use crate::local::{DataDir, Lock};
+use templates::InstalledTemplates;
+use world::{KernelEntropy, SystemClock};
+
+/// The guest's program, built by `build.rs`.
+static GUEST: &[u8] = include_bytes!(env!("HOOD_GUEST"));
+
+/// How long requests in flight may take to end after SIGTERM. Sandboxes are ended first, which cuts their streams.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// Least space for writable layers.
+const SMALLEST_LAYERS: Bytes = Bytes::gib(4);
+
+/// What `hood serve` can be told.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    pub(crate) data_dir: DataDir,
+    pub(crate) listen: SocketAddr,
+    /// Sandboxes at once.
+    pub(crate) max_sandboxes: usize,
+    /// What `get_host()` names, with its port where it is not 443; the listening address when absent.
+    pub(crate) domain: Option<String>,
+}
+
+/// Everything that is up, before the first request.
+struct Server {
+    engine: Engine,
+    listener: TcpListener,
+    router: Router,
+    url: String,
+    key: String,
+    /// Made in this run: to be shown once.
+    key_is_new: bool,
+    _lock: Lock,
+}
+
+/// Runs until SIGTERM or SIGINT.
+pub(crate) async fn run(options: &Options) -> Result<()> {
+    let stop = CancellationToken::new();
+    let signals = stop.clone();
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    tokio::task::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            result = tokio::signal::ctrl_c() => if let Err(error) = result {
+                tracing::warn!(%error, "cannot wait for SIGINT");
+            },
+        }
+        signals.cancel();
+    });
+    let server = build(options).await?;
+    announce(&server);
+    serve(server, stop).await
+}
+
+/// Puts everything up.
+async fn build(options: &Options) -> Result<Server> {
+    let data_dir = &options.data_dir;
+    data_dir.create()?;
+    let lock = data_dir.lock()?;
+    let store = Arc::new(SqliteStore::open(data_dir.path().join("hood.sqlite")).context("cannot open the store")?);
+    let templates = Arc::new(InstalledTemplates::open(data_dir.path())?);
+    let config = hood_driver_native::Config {
+        data_dir: data_dir.path().to_owned(),
+        guest: GUEST,
+        layers: layers_size(data_dir)?,
+    };
+    let driver = tokio::task::spawn_blocking(move || NativeDriver::start(&config))
+        .await?
+        .context("the native driver cannot work on this host; `hood doctor` shows what is missing")?;
+    let driver: Arc<dyn Driver> = Arc::new(driver);
+    let engine_config =
+        hood_engine::Config { max_sandboxes: options.max_sandboxes, ..hood_engine::Config::default() };
+    let engine = Engine::new(
+        engine_config,
+        driver,
+        store.clone(),
+        templates.clone(),
+        Arc::new(SystemClock),
+        Arc::new(KernelEntropy),
+    );
+    let recovered = engine.recover().await.context("cannot bring the store in order")?;
+    if recovered.ended + recovered.swept > 0 {
+        tracing::info!(ended = recovered.ended, swept = recovered.swept, "swept what an earlier run left");
+    }
+    let (key, key_is_new) = key::ensure(&store, data_dir).await?;
+    let listener = TcpListener::bind(options.listen)
+        .await
+        .with_context(|| format!("cannot listen on {}; choose another with `--listen`", options.listen))?;
+    let address = listener.local_addr()?;
+    let domain = options.domain.clone().unwrap_or_else(|| address.to_string());
+    let app = App::new(engine.clone(), Arc::new(StoredKeys(store)), templates, &domain);
+    let registry = metrics::registry(&engine);
+    let local = Router::new().route("/metrics", get(move || metrics::render(registry.clone())));
+    let router = hood_dialect_e2b::router_beside(app, local);
+    let url = format!("http://{address}");
+    data_dir.write_server(&url)?;
+    Ok(Server { engine, listener, router, url, key, key_is_new, _lock: lock })
+}
+
+/// Accepts requests until `stop`, then ends in order: no new sandboxes, all running ones ended and recorded, requests
+/// cut, store closed.
+async fn serve(server: Server, stop: CancellationToken) -> Result<()> {
+    let listener = server.listener.tap_io(|connection| {
+        if let Err(error) = connection.set_nodelay(true) {
+            tracing::debug!(%error, "cannot switch off Nagle's algorithm");
+        }
+    });
+    let drained = CancellationToken::new();
+    let graceful = drained.clone();
+    let serving = axum::serve(listener, server.router)
+        .with_graceful_shutdown(async move { graceful.cancelled().await });
+    let engine = server.engine;
+    let ending = async {
+        stop.cancelled().await;
+        tracing::info!("stopping");
+        engine.stop().await;
+        drained.cancel();
+        tokio::time::sleep(DRAIN).await;
+    };
+    tokio::select! {
+        result = serving => result.context("the listener failed"),
+        () = ending => Ok(()),
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the ready line and the key are what this command outputs")]
+fn announce(server: &Server) {
+    if server.key_is_new {
+        println!("API key (shown once, kept for local use in the data directory): {}", server.key);
+    }
+    println!("hood is ready at {}; in your shell: eval \"$(hood env)\"", server.url);
+    tracing::info!(url = %server.url, "ready");
+}
+
+/// Half of what is free: the other half is for templates, the store and everything else on the disk. An existing image
+/// keeps its size.
+fn layers_size(data_dir: &DataDir) -> Result<Bytes> {
+    let stat = rustix::fs::statvfs(data_dir.path())?;
+    Ok(Bytes(stat.f_bavail * stat.f_frsize / 2).max(SMALLEST_LAYERS))
+}

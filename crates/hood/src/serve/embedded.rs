@@ -1,0 +1,35 @@
+//! A server inside this process, for commands that need one when none runs.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use anyhow::Result;
+use tokio_util::sync::CancellationToken;
+
+use super::{Options, build, serve};
+use crate::local::DataDir;
+
+/// A running server; end it with [`Embedded::stop`], so that its sandboxes end in order.
+pub(crate) struct Embedded {
+    pub(crate) url: String,
+    pub(crate) key: String,
+    stop: CancellationToken,
+    task: tokio::task::JoinHandle<Result<()>>,
+}
+
+/// Starts one on a free port of the loopback interface.
+pub(crate) async fn start(data_dir: DataDir) -> Result<Embedded> {
+    const A_FEW: usize = 8;
+    let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let server = build(&Options { data_dir, listen, max_sandboxes: A_FEW, domain: None }).await?;
+    let (url, key, stop) = (server.url.clone(), server.key.clone(), CancellationToken::new());
+    let task = tokio::task::spawn(serve(server, stop.clone()));
+    Ok(Embedded { url, key, stop, task })
+}
+
+impl Embedded {
+    /// Ends its sandboxes and the server.
+    pub(crate) async fn stop(self) -> Result<()> {
+        self.stop.cancel();
+        self.task.await?
+    }
+}

@@ -1,0 +1,99 @@
+//! Templates on disk, as the engine sees them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use async_trait::async_trait;
+use hood_driver_api::{Bytes, MilliCpu, Resources, RootFs};
+use hood_engine::Template;
+use hood_engine::ports::Templates;
+use hood_images::Store;
+use sha2::{Digest, Sha256};
+
+/// Processes of a sandbox when its template says nothing.
+const PIDS: u32 = 1024;
+
+/// Size of a writable layer when its template says nothing.
+const DISK: Bytes = Bytes::gib(5);
+
+/// The store of templates. Read at every look-up, so that a template built meanwhile is found.
+pub(super) struct InstalledTemplates {
+    store: Arc<Store>,
+}
+
+impl InstalledTemplates {
+    pub(super) fn open(data_dir: &Path) -> Result<Self> {
+        let store = Store::open(data_dir).context("cannot open the templates")?;
+        let installed = Self { store: Arc::new(store) };
+        let names: Vec<_> = installed.read().into_iter().map(|template| template.name).collect();
+        for shipped in hood_images::shipped() {
+            if !names.contains(&shipped.name) {
+                let name = &shipped.name;
+                tracing::warn!("template `{name}` is missing; build it with `hood template build {name}`");
+            }
+        }
+        Ok(installed)
+    }
+
+    fn read(&self) -> Vec<Template> {
+        match self.store.list() {
+            Ok(all) => all.into_iter().map(template).collect(),
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "cannot read the templates");
+                Vec::new()
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Templates for InstalledTemplates {
+    async fn find(&self, reference: &str) -> Option<Template> {
+        let (store, reference) = (self.store.clone(), reference.to_owned());
+        let find = move || match store.find(&reference) {
+            Ok(Some(found)) => Some(template(found)),
+            Ok(None) => {
+                let all = store.list().unwrap_or_default();
+                all.into_iter().map(template).find(|template| template.id == reference)
+            }
+            Err(error) => {
+                tracing::debug!(%error, "no such template");
+                None
+            }
+        };
+        tokio::task::spawn_blocking(find).await.ok()?
+    }
+
+    async fn list(&self) -> Vec<Template> {
+        let installed = Self { store: self.store.clone() };
+        tokio::task::spawn_blocking(move || installed.read()).await.unwrap_or_default()
+    }
+}
+
+fn template(found: hood_images::Template) -> Template {
+    let manifest = found.manifest;
+    Template {
+        id: id_of(&manifest.name),
+        root: RootFs {
+            // A layer's key covers all layers below it.
+            key: manifest.layers.last().map(ToString::to_string).unwrap_or_default(),
+            layers: found.layers,
+        },
+        resources: Resources {
+            memory: Bytes::mib(manifest.memory_mib),
+            cpu: MilliCpu::cores(manifest.cpu),
+            pids: PIDS,
+            disk: DISK,
+        },
+        envs: manifest.env,
+        account: hood_wire::Account { user: manifest.user, workdir: Some(manifest.workdir) },
+        name: manifest.name,
+    }
+}
+
+/// Twenty lower-case letters and digits, as clients expect; the same for every build of a template.
+fn id_of(name: &str) -> String {
+    let digest = Sha256::digest(format!("hood template {name}"));
+    digest.iter().take(10).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
+}
