@@ -12,7 +12,13 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo")).join("../..");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo")).join("hood-guest");
-    for path in ["crates/guest/src", "crates/guest/Cargo.toml", "crates/wire/src", "crates/wire/Cargo.toml", "Cargo.lock"] {
+    for path in [
+        "crates/guest/src",
+        "crates/guest/Cargo.toml",
+        "crates/wire/src",
+        "crates/wire/Cargo.toml",
+        "Cargo.lock",
+    ] {
         println!("cargo::rerun-if-changed={}", root.join(path).display());
     }
     println!("cargo::rerun-if-env-changed=HOOD_GUEST_BIN");
@@ -29,7 +35,17 @@ fn build(root: &Path) -> PathBuf {
     let target_dir = root.join("target/guest");
     let status = Command::new(env::var_os("CARGO").expect("set by cargo"))
         .current_dir(root)
-        .args(["build", "--quiet", "--locked", "--package", "hood-guest", "--profile", "guest", "--target", TARGET])
+        .args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--package",
+            "hood-guest",
+            "--profile",
+            "guest",
+            "--target",
+            TARGET,
+        ])
         .arg("--target-dir")
         .arg(&target_dir)
         // Settings of the outer run (clippy's wrapper, its flags) are not meant for the guest.

@@ -133,7 +133,7 @@ class Kernel:
         """Run a cell to its end."""
         self._count += 1
         cell = f"cell-{self._count}"
-        output = {"stdout": b"", "stderr": b""}
+        output = {"stdout": bytearray(), "stderr": bytearray()}
         message = {"type": "execute", "id": cell, "code": code}
         if env is not None:
             message["env"] = env

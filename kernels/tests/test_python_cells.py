@@ -97,7 +97,7 @@ class Cells(unittest.TestCase):
     def test_the_environment_of_a_cell_is_put_back(self):
         awkward = "a'b\"c\n$x`"
         read = "import os; os.environ.get('FOO')"
-        self.assertEqual(self.run_cell("os.environ['FOO']" if 0 else read).result, None)
+        self.assertEqual(self.run_cell(read).result, None)
         self.assertEqual(self.run_cell(read, env={"FOO": awkward}).text, repr(awkward))
         self.assertIsNone(self.run_cell(read).result)
         self.run_cell("os.environ['FOO'] = 'mine'")
@@ -119,7 +119,6 @@ class Cells(unittest.TestCase):
         outcome = self.run_cell("input('age? ')")
         self.assertEqual(outcome.error["name"], "EOFError")
         self.assertIn("nobody can answer input() here", outcome.error["value"])
-        self.assertNotIn("ask.py", outcome.error["traceback"])
         outcome = self.run_cell("import getpass; getpass.getpass('key: ')")
         self.assertTrue(outcome.of("request")[0]["password"])
 

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 
 use axum::serve::{Listener, ListenerExt};
 use base64::Engine;
-use hood_wire::{CODE_PORT, ENVD_PORT, GuestConfig, GuestEvent, PROTOCOL};
+use hood_wire::{CODE_PORT, ENVD_PORT, GuestConfig, GuestEvent, Level, PROTOCOL};
 use tokio::net::TcpListener;
 
 use crate::app::App;
@@ -25,6 +25,8 @@ pub(crate) fn run() -> io::Result<()> {
     let (control, cgroup) = crate::sys::inherited()?;
     let config = read_config(&control)?;
     crate::sys::harden_self()?;
+    // Started from a file without a name, it would be listed by that file's.
+    rustix::thread::set_name(c"hood-guest")?;
     let journal = Journal::new(Some(control.try_clone()?));
     // One worker: the sandbox's CPUs belong to its payload, and `Reaper::expect` relies on it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -49,6 +51,9 @@ async fn serve(
     let reaper = tokio::task::spawn(app.reaper.clone().run(children));
     let envd = listen(ENVD_PORT).await?;
     let code = listen(CODE_PORT).await?;
+    if let Err(error) = leave_marks(&app.config) {
+        app.journal.log(Level::Warn, "guest", format!("/run/e2b: {error}"));
+    }
     app.journal.send(&GuestEvent::Ready { protocol: PROTOCOL });
     control.set_nonblocking(true)?;
     let mut control = tokio::net::UnixStream::from_std(control)?;
@@ -60,6 +65,14 @@ async fn serve(
         _ = reaper => Ok(()),
         _ = tokio::io::copy(&mut control, &mut sink) => Ok(()),
     }
+}
+
+/// Files by which programs recognise where they are (reference `e2b.md` 6).
+fn leave_marks(config: &GuestConfig) -> io::Result<()> {
+    std::fs::create_dir_all("/run/e2b")?;
+    std::fs::write("/run/e2b/.E2B_SANDBOX", "true")?;
+    std::fs::write("/run/e2b/.E2B_SANDBOX_ID", &config.sandbox_id)?;
+    std::fs::write("/run/e2b/.E2B_TEMPLATE_ID", &config.template_id)
 }
 
 /// Answers are many small writes, which must not wait for the other side's delayed acknowledgement.

@@ -1,26 +1,70 @@
-//! The `hood` command.
+//! The `hood` command: arguments → what is meant → done. Only [`serve`] names a concrete driver and store.
 #![forbid(unsafe_code)]
-#![expect(missing_docs, reason = "a binary has no public items")]
 
-mod local;
+mod cli; // arguments as data
+mod commands; // one file a command
+mod exit; // exit codes, and how errors are shown
+mod local; // the data directory
 mod serve;
+mod terminal; // the only way to the user's eyes
 
-fn main() -> anyhow::Result<std::process::ExitCode> {
-    let args: Vec<String> = std::env::args().collect();
-    if args.get(1).map(String::as_str) == Some(hood_driver_native::WARDEN_COMMAND) {
-        return Ok(hood_driver_native::run_warden());
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use clap::Parser;
+
+use cli::{Cli, Command};
+use commands::Context;
+use exit::{Exit, Hinted};
+
+fn main() -> ExitCode {
+    // Before anything starts a thread: the warden makes and joins namespaces, for which it must be alone.
+    if std::env::args().nth(1).as_deref() == Some(hood_driver_native::WARDEN_COMMAND) {
+        return hood_driver_native::run_warden();
     }
-    let value = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1)).cloned();
-    let data_dir = local::DataDir::new(value("--data-dir").unwrap_or("/var/lib/hood".into()));
-    if args.get(1).map(String::as_str) == Some("env") {
-        let url = data_dir.server_url().unwrap_or_default();
-        println!("export E2B_API_URL={url} E2B_SANDBOX_URL={url} E2B_VOLUME_API_URL={url} E2B_API_KEY={} E2B_DOMAIN={}", data_dir.read_key()?, url.trim_start_matches("http://"));
-        return Ok(std::process::ExitCode::SUCCESS);
+    let cli = Cli::parse();
+    let context = Context::new(&cli.global);
+    let outcome = run(cli.command, &context);
+    exit::report(outcome, &context.printer)
+}
+
+fn run(command: Command, context: &Context) -> Result<Exit> {
+    if command.may_serve() {
+        enter_private_mounts(&command)?;
     }
-    hood_driver_native::enter_private_mounts()?;
-    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
-    let listen = value("--listen").unwrap_or("127.0.0.1:7070".into()).parse()?;
-    let options = serve::Options { data_dir, listen, max_sandboxes: 256, domain: None };
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serve::run(&options))?;
-    Ok(std::process::ExitCode::SUCCESS)
+    start_log(&command, context.verbose);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let outcome = runtime.block_on(commands::run(command, context));
+    // A thread that still waits for standard input would hold up the end for ever.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// What a server mounts is then seen by nobody else. Only root can serve; `run` and `ask` may do without.
+fn enter_private_mounts(command: &Command) -> Result<()> {
+    if rustix::process::geteuid().is_root() {
+        hood_driver_native::enter_private_mounts().context("cannot make a mount namespace")?;
+    } else if matches!(command, Command::Serve(_)) {
+        return Err(Hinted::new("`hood serve` must be started as root", "use `sudo hood serve`").into());
+    }
+    Ok(())
+}
+
+fn start_log(command: &Command, verbose: bool) {
+    use tracing_subscriber::EnvFilter;
+    let (level, json) = match command {
+        Command::Serve(arguments) => ("info", arguments.log_format == cli::LogFormat::Json),
+        _ if verbose => ("info", false),
+        _ => ("off", false),
+    };
+    let filter = EnvFilter::try_from_env("HOOD_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    if json {
+        log.json().init();
+    } else {
+        log.with_ansi(terminal::Printer::detect().colours_on_stderr()).init();
+    }
 }

@@ -2,6 +2,7 @@
 
 mod embedded;
 mod key;
+mod listener;
 mod metrics;
 mod templates;
 mod world;
@@ -13,7 +14,6 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use axum::Router;
 use axum::routing::get;
-use axum::serve::ListenerExt;
 use hood_dialect_e2b::{App, StoredKeys};
 use hood_driver_api::{Bytes, Driver};
 use hood_driver_native::NativeDriver;
@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use embedded::{Embedded, start as embedded};
 
 use crate::local::{DataDir, Lock};
+use listener::{Listener, PerConnection};
 use templates::InstalledTemplates;
 use world::{KernelEntropy, SystemClock};
 
@@ -84,7 +85,8 @@ async fn build(options: &Options) -> Result<Server> {
     let data_dir = &options.data_dir;
     data_dir.create()?;
     let lock = data_dir.lock()?;
-    let store = Arc::new(SqliteStore::open(data_dir.path().join("hood.sqlite")).context("cannot open the store")?);
+    let store =
+        Arc::new(SqliteStore::open(data_dir.path().join("hood.sqlite")).context("cannot open the store")?);
     let templates = Arc::new(InstalledTemplates::open(data_dir.path())?);
     let config = hood_driver_native::Config {
         data_dir: data_dir.path().to_owned(),
@@ -127,14 +129,10 @@ async fn build(options: &Options) -> Result<Server> {
 /// Accepts requests until `stop`, then ends in order: no new sandboxes, all running ones ended and recorded, requests
 /// cut, store closed.
 async fn serve(server: Server, stop: CancellationToken) -> Result<()> {
-    let listener = server.listener.tap_io(|connection| {
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(%error, "cannot switch off Nagle's algorithm");
-        }
-    });
     let drained = CancellationToken::new();
     let graceful = drained.clone();
-    let serving = axum::serve(listener, server.router)
+    let service = listener::with_reset(server.router).into_make_service_with_connect_info::<PerConnection>();
+    let serving = axum::serve(Listener(server.listener), service)
         .with_graceful_shutdown(async move { graceful.cancelled().await });
     let engine = server.engine;
     let ending = async {

@@ -14,6 +14,18 @@ def run_cell(shell, session, message):
     if not isinstance(cell, str) or not isinstance(code, str) or not isinstance(variables, dict):
         session.channel.fault("execute needs `id` and `code` as text and `env` as an object")
         return
+    session.gate.close()
+    for attempt in (_attempt, _give_up):
+        try:
+            attempt(shell, session, cell, code, variables)
+            return
+        except ChannelClosed:
+            raise
+        except BaseException as error:  # a signal handler of the user's raised in our own code
+            session.stray = error
+
+
+def _attempt(shell, session, cell, code, variables):
     session.streams.renew()
     shell.renew()
     session.begin(cell, shell.execution_count)
@@ -26,6 +38,14 @@ def run_cell(shell, session, message):
     if session.is_fork():
         _leave(session, error)
     session.end(_conclude(session, error))
+
+
+def _give_up(_shell, session, *_):
+    """Answer a cell whose end was itself cut short."""
+    if session.is_fork():
+        _leave(session, session.stray)
+    if session.cell is not None:
+        session.end(_conclude(session, session.stray))
 
 
 def _execute(shell, session, code):

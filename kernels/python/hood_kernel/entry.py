@@ -2,16 +2,25 @@
 
 import sys
 
-USAGE = "usage: hood_kernel --fd N   (N is one end of a stream socket pair)"
+USAGE = """\
+usage: hood_kernel --fd N                                  N is one end of a stream socket pair
+       hood_kernel --nursery --fd N --joiner FILE --settings FILE"""
 
 
 def run(arguments):
     """Serve on the descriptor that `--fd` names; the return value is the exit status."""
-    if len(arguments) != 2 or arguments[0] != "--fd" or not arguments[1].isdigit():
-        print(USAGE, file=sys.stderr)
-        return 2
-    sys.argv[:] = [""]
-    from . import main
+    match arguments:
+        case ["--fd", fd] if fd.isdigit():
+            sys.argv[:] = [""]
+            from . import main
 
-    main(int(arguments[1]))
+            main(int(fd))
+        case ["--nursery", "--fd", fd, "--joiner", joiner, "--settings", settings] if fd.isdigit():
+            sys.argv[:] = [""]
+            from .nursery import run as nurse
+
+            nurse(int(fd), joiner, settings)
+        case _:
+            print(USAGE, file=sys.stderr)
+            return 2
     return 0

@@ -70,6 +70,8 @@ def _next_message(session):
         session.gate.close()
         if session.is_fork():
             os._exit(1)
+        if isinstance(error, OSError):
+            loop.forget()  # it would fail in the same way for ever
         if not isinstance(error, KeyboardInterrupt):
             print(f"note: raised between cells: {error!r}", file=sys.stderr)
         return None

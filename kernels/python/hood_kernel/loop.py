@@ -1,5 +1,7 @@
 """The asyncio loop of the context: made when first needed, kept between the cells."""
 
+import os
+import stat
 import sys
 
 from IPython.core import async_helpers
@@ -12,6 +14,7 @@ def run_in_loop(coroutine):
     it does not go on in the next cell that runs the loop."""
     import asyncio
 
+    _drop_if_broken()
     loop = async_helpers.get_asyncio_loop()
     task = loop.create_task(coroutine)
     try:
@@ -26,6 +29,7 @@ def run_in_loop(coroutine):
 
 def has_work():
     """Whether tasks of earlier cells wait for their turn."""
+    _drop_if_broken()
     loop = async_helpers._asyncio_event_loop
     if loop is None or loop.is_closed() or "asyncio" not in sys.modules:
         return False
@@ -51,6 +55,21 @@ def run_until_readable(fd):
 def forget():
     """After a fork: the parent's loop shares its descriptors with this process."""
     async_helpers._asyncio_event_loop = None
+
+
+def _drop_if_broken():
+    """User code that closed the descriptor under the loop has ended the loop's tasks."""
+    loop = async_helpers._asyncio_event_loop
+    selector = getattr(loop, "_selector", None)
+    if selector is None or not hasattr(selector, "fileno"):
+        return
+    try:
+        # An epoll descriptor has no file type; whatever was opened in its place has one.
+        broken = stat.S_IFMT(os.fstat(selector.fileno()).st_mode) != 0
+    except (OSError, ValueError):
+        broken = True
+    if broken:
+        forget()
 
 
 def _has_handles(loop):

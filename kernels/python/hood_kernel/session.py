@@ -16,6 +16,7 @@ class Session:
         self.channel = None
         self.cell = None
         self.error = None  # the class of the first error of the cell
+        self.stray = None  # what a user's signal handler raised outside the cell's code
         self._last_traceback = None
 
     def is_live(self):
@@ -37,9 +38,8 @@ class Session:
 
     def end(self, status):
         """The cell is over; the last message about it."""
-        cell, self.cell = self.cell, None
-        self.streams.flush()
-        self.channel.send({"type": "done", "id": cell, "status": status})
+        self.send("done", status=status)
+        self.cell = None
 
     def send(self, message_type, /, **fields):
         """Send one message about the cell, after all that it has printed."""

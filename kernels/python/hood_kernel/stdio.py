@@ -53,6 +53,13 @@ class _Raw(io.RawIOBase):
             raise
 
 
+class _Buffer(io.BufferedWriter):
+    """The bytes under a stream; `sys.stdout.buffer.close()` only flushes them."""
+
+    def close(self):
+        self.flush()
+
+
 class Stream(io.TextIOWrapper):
     """Text output, flushed by every line. Closing it only flushes it: a cell that closes
     `sys.stdout` must not silence the cells that follow."""
@@ -101,7 +108,7 @@ class Streams:
                 continue  # a closed or made-up stream of the user's; nothing of ours is in it
 
     def _open(self, fd):
-        buffered = io.BufferedWriter(self._raw[fd], 1 << 16)
+        buffered = _Buffer(self._raw[fd], 1 << 16)
         return Stream(
             buffered, encoding="utf-8", errors="backslashreplace", line_buffering=True
         )
@@ -112,7 +119,7 @@ def _is_closed(stream):
         if stream is None or stream.closed:
             return True
         if isinstance(stream, Stream):
-            return stream.buffer is None or stream.buffer.closed
+            return stream.buffer.closed
         return False
     except Exception:
         # `buffer` raises once a user has detached it; other objects may raise anything.

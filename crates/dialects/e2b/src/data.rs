@@ -9,9 +9,11 @@ mod cut;
 mod deaf;
 mod forward;
 mod head;
+mod reset;
 mod signature;
 mod target;
 mod tunnel;
 
 pub(crate) use forward::{forward, forward_signed};
+pub use reset::Reset;
 pub(crate) use target::{Target, target};

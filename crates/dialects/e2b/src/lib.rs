@@ -17,5 +17,6 @@ mod router;
 mod wire;
 
 pub use app::{App, Keys, StoredKeys};
+pub use data::Reset;
 pub use router::{router, router_beside};
 pub use wire::ENVD_VERSION;

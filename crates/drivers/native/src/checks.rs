@@ -117,7 +117,8 @@ fn seccomp() -> Check {
     }
 }
 
-/// Settings of the whole host: suggested, never changed by us.
+/// Settings of the whole host: suggested, never changed by us. (The driver raises the inotify ceilings at its start,
+/// where it may: see `ceilings`.)
 fn host_settings() -> Vec<Check> {
     let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).ok();
     let mut checks = Vec::new();

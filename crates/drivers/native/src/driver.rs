@@ -16,6 +16,7 @@ use hood_wire::GuestEvent;
 use rustix::fs::{MemfdFlags, SealFlags};
 use tokio::sync::Semaphore;
 
+use crate::ceilings;
 use crate::cgroup::{self, Life, Limits, Mounts};
 use crate::checks;
 use crate::helper::{Warden, step};
@@ -97,8 +98,10 @@ impl NativeDriver {
         if let Some(why) = &why_no_quota {
             tracing::warn!(%why, "writable layers have no size limit of their own on this host");
         }
-        let statics =
-            Statics::make(&config.data_dir.join("run"), &limits.views()).map_err(|e| step("dev", e))?;
+        let statics = Statics::read(&limits.views()).map_err(|e| step("dev", e))?;
+        for advice in ceilings::raise_inotify() {
+            tracing::warn!(%advice, "one sandbox can use up the file watches of all");
+        }
         let payload_filter = seccomp::program(Who::Payload).map_err(|e| host("filter", &e))?;
         let shared = Host {
             warden: Warden::start().map_err(|e| step("warden", e))?,
@@ -233,6 +236,17 @@ impl Driver for NativeDriver {
 
     async fn checks(&self) -> Vec<Check> {
         tokio::task::spawn_blocking(checks::run).await.unwrap_or_default()
+    }
+}
+
+impl Drop for Host {
+    /// Nothing of this server stays on the host: builders end, and their groups go.
+    fn drop(&mut self) {
+        self.templates.end_all();
+        let limits = self.limits.remove_all();
+        if let Err(error) = limits.map(drop).and(self.life.remove()) {
+            tracing::warn!(%error, "control groups were left behind; the next start sweeps them");
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod pool;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use hood_driver_api::{Bytes, SandboxId};
@@ -48,6 +49,8 @@ impl Layers {
     pub(crate) fn open(data_dir: &Path, size: Bytes) -> io::Result<(Self, Option<String>)> {
         let path = data_dir.join("writable");
         std::fs::create_dir_all(&path)?;
+        // What root inside makes set-user-id belongs to the host's root here: nobody else may reach it.
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700))?;
         let (dir, kind, why) = match pool::open(data_dir, &path, size) {
             Ok((dir, simple_quota)) => (dir, Kind::Btrfs { simple_quota }, None),
             Err(why) => (open_dir(&path)?, Kind::Plain, Some(why)),

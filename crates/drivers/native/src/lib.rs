@@ -5,14 +5,15 @@
 //! in `ARCHITECTURE.md`; invariants 3, 4 and 8 are held here.
 #![deny(unsafe_code)]
 
+mod ceilings;
 mod cgroup;
 mod checks;
 mod driver;
 mod helper;
 mod instance;
-mod random;
 mod layer;
 mod netdoor;
+mod random;
 mod root;
 mod sandbox;
 mod seccomp;

@@ -87,7 +87,7 @@ fn raise_in(
     let layer = host.layers.make(id, spec.resources.disk).map_err(|e| step("layer", e))?;
     root::write_identity(&layer, id.as_str(), &random::hex::<16>()).map_err(|e| step("identity", e))?;
     let overlay = root::overlay(&spec.root, &layer, &maps).map_err(|e| overlay_error(spec, e))?;
-    let (dev, sys) = host.statics.clone_for(&maps).map_err(|e| step("dev", e))?;
+    let (dev, sys) = host.statics.make(&maps).map_err(|e| step("dev", e))?;
     let (ours, theirs) = StdUnixStream::pair().map_err(|e| step("control socket", e))?;
 
     let mut roles = vec![Role::Root, Role::Dev, Role::Sys, Role::Guest, Role::Control, Role::Group];

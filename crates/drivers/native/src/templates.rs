@@ -91,6 +91,15 @@ impl Templates {
         lock(&self.live).remove(&root.key);
     }
 
+    /// Ends every builder, and with it whatever is left of its sandboxes.
+    pub(crate) fn end_all(&self) {
+        for (_, live) in lock(&self.live).drain() {
+            if let Err(error) = live.group.end_all(crate::driver::END_PATIENCE) {
+                tracing::warn!(%error, "a builder did not end");
+            }
+        }
+    }
+
     /// The maps of a slot.
     pub(crate) fn maps(&self, slot: &Slot, warden: &Warden) -> Result<Arc<Maps>, DriverError> {
         let outside = slot.first_id_outside();

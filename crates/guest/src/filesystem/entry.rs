@@ -116,7 +116,7 @@ pub(crate) fn describe_as(real: &Path, shown: String, names: &mut Names) -> io::
     Ok(EntryInfo {
         name: shown.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("/").to_owned(),
         kind,
-        size: found.len().to_string(),
+        size: size(&found).to_string(),
         mode,
         permissions: permissions(&found),
         owner: names.user(found.uid()),
@@ -126,6 +126,12 @@ pub(crate) fn describe_as(real: &Path, shown: String, names: &mut Names) -> io::
         metadata: if found.is_symlink() { BTreeMap::new() } else { metadata::read(real) },
         path: shown,
     })
+}
+
+/// An empty directory of btrfs has size 0; clients expect the one block that it has on most file systems.
+fn size(found: &fs::Metadata) -> u64 {
+    const BLOCK: u64 = 4096;
+    if found.is_dir() { found.len().max(BLOCK) } else { found.len() }
 }
 
 /// Where a link leads in the end; for one that leads nowhere, what it says, made absolute.

@@ -14,6 +14,21 @@ pub(crate) fn harden_self() -> io::Result<()> {
     if unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) } < 0 {
         return Err(io::Error::last_os_error());
     }
+    own_group()
+}
+
+/// A real group that differs from the effective one. The kernel lets a process set the limits of another when all its
+/// ids are equal, and asks for no capability then: root inside could take our last descriptors away (`prlimit64`).
+/// No process can have both groups at once, so nobody's ids equal ours.
+fn own_group() -> io::Result<()> {
+    const NO_GROUP: libc::gid_t = 65534;
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    // SAFETY: no pointers. At the start, while this is the only thread; children set all three before they exec.
+    if unsafe { libc::syscall(libc::SYS_setresgid, NO_GROUP, 0, 0) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
     Ok(())
 }
 

@@ -14,6 +14,9 @@ use super::tree::Tree;
 /// `libc` has it in a type too narrow for it.
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
+/// How long a child may take to its exec; under a full CPU quota it may wait for some periods.
+const EXEC_PATIENCE_SECONDS: i64 = 2;
+
 /// Who the process becomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
@@ -121,10 +124,16 @@ pub(crate) fn spawn(plan: &Plan<'_>) -> Result<Pid, SpawnError> {
         },
         report: report_write.as_raw_fd(),
     };
-    let (pid, _pidfd) = clone(&prepared, plan.tree.group()).map_err(at(Step::Session))?;
+    let (pid, pidfd) = clone(&prepared, plan.tree.group()).map_err(at(Step::Session))?;
     drop(report_write);
     let mut message = [0u8; 8];
-    // Blocks until exec or failure: microseconds, since the child does nothing but system calls.
+    // Blocks until exec or failure: microseconds, since the child does nothing but system calls. But root inside may
+    // stop it half-way, and must not stop the guest with it.
+    if !has_news(&report_read).map_err(at(Step::Exec))? {
+        rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL)
+            .map_err(|e| at(Step::Exec)(e.into()))?;
+        return Err(SpawnError { step: Step::Exec, source: io::ErrorKind::TimedOut.into() });
+    }
     match rustix::io::retry_on_intr(|| rustix::io::read(&report_read, &mut message)) {
         Ok(0) => Ok(pid),
         Ok(8) => {
@@ -135,6 +144,13 @@ pub(crate) fn spawn(plan: &Plan<'_>) -> Result<Pid, SpawnError> {
         Ok(_) => Err(SpawnError { step: Step::Exec, source: io::ErrorKind::UnexpectedEof.into() }),
         Err(e) => Err(SpawnError { step: Step::Exec, source: e.into() }),
     }
+}
+
+/// Waits until the child has exec'd or failed; false when it does neither in time.
+fn has_news(report: &OwnedFd) -> io::Result<bool> {
+    let patience = rustix::event::Timespec { tv_sec: EXEC_PATIENCE_SECONDS, tv_nsec: 0 };
+    let mut wait = [rustix::event::PollFd::new(report, rustix::event::PollFlags::IN)];
+    Ok(rustix::io::retry_on_intr(|| rustix::event::poll(&mut wait, Some(&patience)))? > 0)
 }
 
 /// `clone3(2)`, straight into the tree's group where there is one: a later move would stall every fork on the host

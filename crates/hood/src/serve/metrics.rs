@@ -41,25 +41,38 @@ impl std::fmt::Debug for EngineCounts {
 impl Collector for EngineCounts {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let counts: Counts = self.0.counts();
-        let levels = [("running", counts.running), ("creating", counts.creating), ("removing", counts.removing)];
+        let levels =
+            [("running", counts.running), ("creating", counts.creating), ("removing", counts.removing)];
         let mut sandboxes =
             encoder.encode_descriptor("sandboxes", "Sandboxes by state", None, MetricType::Gauge)?;
         for (state, count) in levels {
             ConstGauge::new(count as i64).encode(sandboxes.encode_family(&[("state", state)])?)?;
         }
-        let mut ended =
-            encoder.encode_descriptor("sandboxes_ended", "Ended sandboxes by reason", None, MetricType::Counter)?;
+        let mut ended = encoder.encode_descriptor(
+            "sandboxes_ended",
+            "Ended sandboxes by reason",
+            None,
+            MetricType::Counter,
+        )?;
         for (why, count) in &counts.ended {
             ConstCounter::new(*count).encode(ended.encode_family(&[("why", *why)])?)?;
         }
-        let mut failed =
-            encoder.encode_descriptor("creates_failed", "Failed creations by reason", None, MetricType::Counter)?;
+        let mut failed = encoder.encode_descriptor(
+            "creates_failed",
+            "Failed creations by reason",
+            None,
+            MetricType::Counter,
+        )?;
         for (why, count) in &counts.creates_failed {
             ConstCounter::new(*count).encode(failed.encode_family(&[("why", *why)])?)?;
         }
         let totals = [
             ("destroys_failed", "Failed attempts to remove a sandbox", counts.destroys_failed),
-            ("journal_dropped", "Log lines and samples dropped because the store was slow", counts.journal_dropped),
+            (
+                "journal_dropped",
+                "Log lines and samples dropped because the store was slow",
+                counts.journal_dropped,
+            ),
         ];
         for (name, help, value) in totals {
             let metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;

@@ -9,10 +9,13 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::reset::Reset;
+
 /// The service's body. An error of it makes hyper abort the client's connection.
 pub(super) struct CutBody {
     inner: Incoming,
     cut: Pin<Box<WaitForCancellationFutureOwned>>,
+    reset: Reset,
     /// Drives the connection to the service: a client that goes away drops this body, and with it the connection, so
     /// that the service notices at once.
     _connection: AbortOnDropHandle<()>,
@@ -21,8 +24,13 @@ pub(super) struct CutBody {
 // === impl CutBody ===
 
 impl CutBody {
-    pub(super) fn new(inner: Incoming, cut: CancellationToken, connection: AbortOnDropHandle<()>) -> Self {
-        Self { inner, cut: Box::pin(cut.cancelled_owned()), _connection: connection }
+    pub(super) fn new(
+        inner: Incoming,
+        cut: CancellationToken,
+        reset: Reset,
+        connection: AbortOnDropHandle<()>,
+    ) -> Self {
+        Self { inner, cut: Box::pin(cut.cancelled_owned()), reset, _connection: connection }
     }
 }
 
@@ -36,12 +44,17 @@ impl Body for CutBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         if self.cut.as_mut().poll(cx).is_ready() {
+            self.reset.ask();
             return Poll::Ready(Some(Err(io::Error::new(
                 io::ErrorKind::ConnectionAborted,
                 "the sandbox ended",
             ))));
         }
-        Pin::new(&mut self.inner).poll_frame(cx).map_err(io::Error::other)
+        let frame = Pin::new(&mut self.inner).poll_frame(cx);
+        if let Poll::Ready(Some(Err(_))) = &frame {
+            self.reset.ask();
+        }
+        frame.map_err(io::Error::other)
     }
 
     fn is_end_stream(&self) -> bool {

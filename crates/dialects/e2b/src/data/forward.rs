@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, Version};
 use axum::response::Response;
 use hood_engine::{ConnectError, Link, Record, SandboxId};
 use hyper::body::Incoming;
@@ -15,6 +15,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::cut::CutBody;
 use super::deaf::Deaf;
+use super::reset::Reset;
 use super::signature::Signed;
 use super::target::Address;
 use super::tunnel::Tunnel;
@@ -74,11 +75,12 @@ async fn pass(app: &App, to: &Address, record: &Record, mut request: Request) ->
         Err(error) => return unreachable(to, error),
     };
     let client = head::upgrade(request.headers()).map(|_| hyper::upgrade::on(&mut request));
+    let reset = request.extensions().get::<Reset>().cloned().unwrap_or_default();
     let mask = Notes::host_mask(record)
         .filter(|_| to.port != ENVD_PORT)
         .and_then(|mask| head::masked(mask, to.port));
     match start(link, head::outgoing(request, mask)).await {
-        Ok(started) => answer_with(app, to, started, client),
+        Ok(started) => answer_with(app, to, started, client, reset),
         Err(Failed { cut, error }) => failed(app, to, &cut, error).await,
     }
 }
@@ -112,13 +114,21 @@ async fn start(Link { stream, cut }: Link, request: Request) -> Result<Started, 
     }
 }
 
-fn answer_with(app: &App, to: &Address, started: Started, client: Option<OnUpgrade>) -> Response {
+fn answer_with(
+    app: &App,
+    to: &Address,
+    started: Started,
+    client: Option<OnUpgrade>,
+    reset: Reset,
+) -> Response {
     let Started { mut response, connection, cut } = started;
     let switching = response.status() == StatusCode::SWITCHING_PROTOCOLS;
     let protocol = head::upgrade(response.headers());
     head::strip(response.headers_mut());
+    // Ours, not the service's: an answer passed on as HTTP/1.0 would end with the connection, and a cut look whole.
+    *response.version_mut() = Version::HTTP_11;
     match (switching, client, protocol) {
-        (false, ..) => response.map(|body| Body::new(CutBody::new(body, cut, connection))),
+        (false, ..) => response.map(|body| Body::new(CutBody::new(body, cut, reset, connection))),
         (true, Some(client), Some(protocol)) => {
             let service = hyper::upgrade::on(&mut response);
             app.tunnels.spawn(Tunnel { client, service, connection, cut }.run());

@@ -61,7 +61,8 @@ impl Life {
         Ok(TemplateGroup { path })
     }
 
-    /// The instance's own group, for the v2 back end.
+    /// The instance's own group.
+    #[cfg(test)]
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }

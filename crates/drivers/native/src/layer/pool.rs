@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -60,7 +61,14 @@ fn mount_device(device: &Path, path: &Path) -> io::Result<OwnedFd> {
 fn make_image(image: &Path, size: Bytes) -> Result<(), String> {
     let size = size.max(SMALLEST);
     let temporary = image.with_extension("new");
-    let file = fs::File::create(&temporary).map_err(|e| format!("{}: {e}", temporary.display()))?;
+    // It holds what all sandboxes wrote.
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(&temporary)
+        .map_err(|e| format!("{}: {e}", temporary.display()))?;
     file.set_len(size.0).map_err(|e| format!("{}: {e}", temporary.display()))?;
     let output = Command::new("mkfs.btrfs")
         .args(["--quiet", "--metadata", "single", "--data", "single"])

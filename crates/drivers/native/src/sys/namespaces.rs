@@ -54,6 +54,32 @@ pub(crate) fn clamp_limit(resource: libc::__rlimit_resource_t, value: u64) -> io
     check(i64::from(unsafe { libc::setrlimit(resource, &raw const limit) }))
 }
 
+/// Removes both limits of a resource where this process may; where not, they stay.
+pub(crate) fn lift_limit(resource: libc::__rlimit_resource_t) {
+    let limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the kernel reads one live rlimit. A refusal changes nothing.
+    unsafe { libc::setrlimit(resource, &raw const limit) };
+}
+
+/// Lets the kernel reap this process's children: their statuses interest nobody, and a zombie would linger until the
+/// next request otherwise.
+pub(crate) fn ignore_children() -> io::Result<()> {
+    // SAFETY: SIG_IGN is a valid disposition and involves no code of ours.
+    if unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) } == libc::SIG_ERR {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// The opposite, for a program about to be started: an ignored signal stays ignored over exec.
+pub(crate) fn notice_children() -> io::Result<()> {
+    // SAFETY: SIG_DFL is a valid disposition and involves no code of ours.
+    if unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) } == libc::SIG_ERR {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
 pub(super) fn check(result: i64) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

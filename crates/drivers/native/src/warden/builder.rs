@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{DumpableBehavior, Pid, WaitOptions};
+use rustix::process::{DumpableBehavior, Pid};
 use rustix::thread::{Gid, Uid};
 
 use super::init;
@@ -55,6 +55,7 @@ pub(super) fn start(
 fn become_builder(base: u32, warden_socket: &OwnedFd, entered: &OwnedFd, mapped: &OwnedFd) -> io::Result<()> {
     close(warden_socket);
     rustix::thread::set_thread_groups(&[])?;
+    crate::ceilings::lift_frozen_limits();
     become_id(base)?;
     namespaces::unshare(libc::CLONE_NEWUSER)?;
     rustix::io::write(entered, &[1])?;
@@ -94,9 +95,9 @@ fn lean_root() -> io::Result<()> {
 }
 
 fn serve(server: &OwnedFd) -> io::Result<()> {
+    // PID 1 of U's pid namespace also inherits every orphan between a guest's end and its namespace's.
+    namespaces::ignore_children()?;
     while let Some((request, fds)) = socket::receive::<Build>(server)? {
-        // PID 1 of U's pid namespace inherits every orphan between a guest's end and its namespace's.
-        while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
         match build(&request, fds) {
             Ok((pidfd, netns)) => socket::send(server, &Answer::Done, &[pidfd.as_fd(), netns.as_fd()])?,
             Err((step, error)) => {
@@ -128,7 +129,7 @@ fn build(request: &Build, fds: Vec<OwnedFd>) -> Result<(OwnedFd, OwnedFd), Failu
             drop((report_write, go));
             let finished = finish(request, pid, &report, &go_write);
             if finished.is_err() {
-                // Its namespaces die with it; the next request reaps it.
+                // Its namespaces die with it.
                 if let Err(error) = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL)
                 {
                     return Err(fail("kill")(error.into()));

@@ -14,6 +14,7 @@ use super::builder::{become_id, expect_byte};
 use super::masks::Masks;
 use super::messages::{Build, Role};
 use super::mounts::{Set, attach, clone_of, cover, detached, target, target_here};
+use crate::ceilings::{INOTIFY_INSTANCES, INOTIFY_WATCHES};
 use crate::seccomp::{self, Who};
 use crate::sys::clone::{exec_fd, exit_now};
 use crate::sys::idmap::{Forbid, set_attributes};
@@ -46,19 +47,19 @@ const RUN_BYTES: u64 = 16 << 20;
 const TMP_BYTES_READONLY_ROOT: u64 = 64 << 20;
 
 /// Kernel objects of one sandbox, written as `user.max_*` in S. Namespaces are closed: nobody inside needs one.
-const USER_LIMITS: &[(&str, &str)] = &[
-    ("max_user_namespaces", "0"),
-    ("max_mnt_namespaces", "0"),
-    ("max_net_namespaces", "0"),
-    ("max_pid_namespaces", "0"),
-    ("max_ipc_namespaces", "0"),
-    ("max_uts_namespaces", "0"),
-    ("max_cgroup_namespaces", "0"),
-    ("max_time_namespaces", "0"),
-    ("max_inotify_instances", "512"),
-    ("max_inotify_watches", "65536"),
-    ("max_fanotify_groups", "0"),
-    ("max_fanotify_marks", "0"),
+const USER_LIMITS: &[(&str, u32)] = &[
+    ("max_user_namespaces", 0),
+    ("max_mnt_namespaces", 0),
+    ("max_net_namespaces", 0),
+    ("max_pid_namespaces", 0),
+    ("max_ipc_namespaces", 0),
+    ("max_uts_namespaces", 0),
+    ("max_cgroup_namespaces", 0),
+    ("max_time_namespaces", 0),
+    ("max_inotify_instances", INOTIFY_INSTANCES),
+    ("max_inotify_watches", INOTIFY_WATCHES),
+    ("max_fanotify_groups", 0),
+    ("max_fanotify_marks", 0),
 ];
 
 const fn bits(numbers: &[u64]) -> u64 {
@@ -166,8 +167,10 @@ fn raise(
     step("maps", expect_byte(go))?;
     step("root inside", become_id(0))?;
     for (name, value) in USER_LIMITS {
-        step("user limits", write_beneath(user_limits.as_fd(), name, value))?;
+        step("user limits", write_beneath(user_limits.as_fd(), name, &value.to_string()))?;
     }
+    step("signals", namespaces::notice_children())?;
+    rustix::process::umask(Mode::from_raw_mode(0o022));
     step("keyring", namespaces::join_new_keyring())?;
     step("capabilities", namespaces::bound_capabilities(GUEST_CAPABILITIES))?;
     step("file limit", namespaces::clamp_limit(libc::RLIMIT_NOFILE, MAX_FILES))?;

@@ -1,0 +1,218 @@
+//! Arguments as data: nothing here acts.
+
+mod sandbox;
+mod template;
+mod values;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use hood_agent::{MAX_ROUNDS, Provider, ROUNDS};
+
+pub(crate) use sandbox::{
+    ConnectArguments, CreateArguments, ExecArguments, KillArguments, LogsArguments, SandboxCommand,
+};
+pub(crate) use template::{BuildArguments, TemplateCommand};
+pub(crate) use values::{Memory, duration, pair};
+
+/// Sealed sandboxes for code that an AI agent writes.
+#[derive(Debug, Parser)]
+#[command(name = "hood", version, about, after_help = AFTER_HELP, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+First steps:
+  sudo hood template build all
+  sudo hood serve
+  eval \"$(sudo hood env)\"
+
+Exit codes:
+  0 done, 1 refused (a hint says what to do), 2 wrong arguments, 70 the server's fault (an id leads to its log);
+  `run` and `sandbox exec` end with the program's own code, 124 at its time limit, 137 out of memory;
+  130 interrupted";
+
+/// Options of every command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Directory of the server: templates, sandboxes, keys
+    #[arg(long, global = true, env = "HOOD_DATA_DIR", default_value = "/var/lib/hood", value_name = "DIR")]
+    pub(crate) data_dir: PathBuf,
+    /// Address of the server, before `E2B_API_URL` and the one that runs on the data directory
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// API key, before `E2B_API_KEY` and the one in the data directory
+    #[arg(long, global = true, value_name = "KEY")]
+    pub(crate) key: Option<String>,
+    /// Print JSON, for programs
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Say on standard error what happens behind the scenes
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the server until SIGTERM
+    Serve(ServeArguments),
+    /// Print the variables that point E2B's SDKs and CLI at the server
+    ///
+    /// Example: eval "$(hood env)"
+    Env(EnvArguments),
+    /// Run one program in a sandbox of its own and fetch the files that it made
+    ///
+    /// Example: hood run analyse.py --file data.csv
+    ///
+    /// There is no network, and nothing but the working directory and /tmp can be written. Files that are new or changed
+    /// afterwards are saved beneath --out; hidden ones and links are left. The exit code is the program's own; 124 means
+    /// that it ran too long, 137 that it ran out of memory. Output is passed on as it is: do not show that of code you
+    /// do not trust on a terminal that you do.
+    Run(RunArguments),
+    /// Let a model answer a question by running code in a sandbox
+    ///
+    /// Example: hood ask --file sales.csv "Which month was best? Draw a chart" --out report
+    ///
+    /// The model is found through `OPENAI_API_KEY` or `ANTHROPIC_API_KEY`; its key never enters the sandbox.
+    Ask(AskArguments),
+    /// Make, list and use sandboxes
+    #[command(subcommand)]
+    Sandbox(SandboxCommand),
+    /// Build and list the templates that sandboxes are made from
+    #[command(subcommand)]
+    Template(TemplateCommand),
+    /// Show what this host can and cannot do, and what to do about it
+    Doctor,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    /// Address to listen on; port 0 takes a free one
+    #[arg(long, env = "HOOD_LISTEN", default_value = "127.0.0.1:7070", value_name = "ADDRESS")]
+    pub(crate) listen: SocketAddr,
+    /// Sandboxes that may live at once
+    #[arg(long, default_value_t = hood_engine::limits::MAX_SANDBOXES, value_name = "N")]
+    pub(crate) max_sandboxes: usize,
+    /// What `get_host()` of the SDKs names, with its port unless that is 443 [default: the address]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) domain: Option<String>,
+    /// How the log on standard error looks; `HOOD_LOG` sets its level
+    #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
+    pub(crate) log_format: LogFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EnvArguments {
+    /// Whose syntax to print
+    #[arg(long, value_enum, default_value_t = Shell::Bash, value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shell {
+    /// bash, zsh, dash
+    Bash,
+    Fish,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// The program, or `-` to read it from standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// A file to lay beside the program; may be given several times
+    #[arg(long = "file", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Language of the program [default: by its ending]
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    pub(crate) language: Option<Language>,
+    /// How long it may run, as in 30, 90s, 5m
+    #[arg(long, default_value = "30", value_parser = duration, value_name = "TIME")]
+    pub(crate) timeout: Duration,
+    /// Memory, as in 512M, 2G
+    #[arg(long, default_value = "512M", value_name = "SIZE")]
+    pub(crate) memory: Memory,
+    /// Processors, as in 0.5, 2
+    #[arg(long, default_value_t = 0.5, value_name = "N")]
+    pub(crate) cpus: f64,
+    /// Template of the sandbox
+    #[arg(long, default_value = "code-interpreter-v1", value_name = "NAME")]
+    pub(crate) template: String,
+    /// Where new and changed files are saved
+    #[arg(long, default_value = "hood-out", value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Pass standard input on to the program
+    #[arg(short, long)]
+    pub(crate) interactive: bool,
+    /// Arguments of the program
+    #[arg(last = true, value_name = "ARGS")]
+    pub(crate) arguments: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    Python,
+    Bash,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AskArguments {
+    /// The question
+    #[arg(value_name = "QUESTION")]
+    pub(crate) question: String,
+    /// A file for the model to work with; may be given several times
+    #[arg(long = "file", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// New or empty directory for the answer, charts, files and run.json
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Rounds that the model may take
+    #[arg(long, default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_ROUNDS)), value_name = "N")]
+    pub(crate) rounds: u32,
+    /// The model [default: `OPENAI_MODEL` or `ANTHROPIC_MODEL`, else one of ours]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// The protocol: openai or anthropic [default: by the key that is set]
+    #[arg(long, value_name = "PROVIDER")]
+    pub(crate) provider: Option<Provider>,
+    /// The model's endpoint [default: `OPENAI_BASE_URL` or `ANTHROPIC_BASE_URL`, else the provider's own]
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// How long one step of code may run
+    #[arg(long, default_value = "2m", value_parser = duration, value_name = "TIME")]
+    pub(crate) timeout: Duration,
+    /// Memory of the sandbox [default: the template's]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<Memory>,
+    /// Processors of the sandbox [default: the template's]
+    #[arg(long, value_name = "N")]
+    pub(crate) cpus: Option<f64>,
+    /// Template of the sandbox
+    #[arg(long, default_value = "code-interpreter-v1", value_name = "NAME")]
+    pub(crate) template: String,
+}
+
+// === impl Command ===
+
+impl Command {
+    /// Whether a server may run inside this process.
+    pub(crate) fn may_serve(&self) -> bool {
+        matches!(self, Self::Serve(_) | Self::Run(_) | Self::Ask(_))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! Arguments of `hood sandbox`.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use super::{Memory, duration, pair};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SandboxCommand {
+    /// List the running sandboxes
+    List,
+    /// Make a sandbox and print its id
+    ///
+    /// Example: hood sandbox create base --timeout 10m
+    Create(CreateArguments),
+    /// Run a program in a sandbox; ends with its exit code
+    ///
+    /// Example: hood sandbox exec ID -- ls -l /home/user
+    ///
+    /// Standard output and error are passed on as they are, apart. No shell is involved unless the program is one.
+    Exec(ExecArguments),
+    /// End sandboxes
+    Kill(KillArguments),
+    /// Show a sandbox's log, also after its end
+    Logs(LogsArguments),
+    /// Open a shell in a sandbox, on this terminal
+    Connect(ConnectArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateArguments {
+    /// Template to make it from
+    #[arg(default_value = "base", value_name = "TEMPLATE")]
+    pub(crate) template: String,
+    /// How long it may live, as in 300, 10m, 2h
+    #[arg(long, default_value = "5m", value_parser = duration, value_name = "TIME")]
+    pub(crate) timeout: Duration,
+    /// Memory, as in 512M, 2G [default: the template's]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<Memory>,
+    /// Processors, as in 0.5, 2 [default: the template's]
+    #[arg(long, value_name = "N")]
+    pub(crate) cpus: Option<f64>,
+    /// Size of its writable layer, as in 1G [default: the server's]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) disk: Option<Memory>,
+    /// Let nothing but the working directory and /tmp be written
+    #[arg(long)]
+    pub(crate) read_only_root: bool,
+    /// Environment of everything in it; may be given several times
+    #[arg(short, long = "env", value_parser = pair, value_name = "NAME=VALUE")]
+    pub(crate) envs: Vec<(String, String)>,
+    /// Shown in listings; may be given several times
+    #[arg(long, value_parser = pair, value_name = "NAME=VALUE")]
+    pub(crate) metadata: Vec<(String, String)>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExecArguments {
+    /// The sandbox
+    pub(crate) id: String,
+    /// Who runs it [default: the template's user]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// Where it starts [default: the template's working directory]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<String>,
+    /// Environment; may be given several times
+    #[arg(short, long = "env", value_parser = pair, value_name = "NAME=VALUE")]
+    pub(crate) envs: Vec<(String, String)>,
+    /// Pass standard input on to it
+    #[arg(short, long)]
+    pub(crate) interactive: bool,
+    /// Kill it, with everything it started, after this time
+    #[arg(long, value_parser = duration, value_name = "TIME")]
+    pub(crate) timeout: Option<Duration>,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KillArguments {
+    /// The sandboxes
+    #[arg(required = true, value_name = "ID")]
+    pub(crate) ids: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogsArguments {
+    /// The sandbox
+    pub(crate) id: String,
+    /// Go on until the sandbox ends
+    #[arg(short, long)]
+    pub(crate) follow: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConnectArguments {
+    /// The sandbox
+    pub(crate) id: String,
+    /// Whose shell [default: the template's user]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+}

@@ -1,0 +1,30 @@
+//! One file a command; each returns how it ended.
+
+mod ask;
+mod context;
+mod doctor;
+mod env;
+mod relay; // a running program's output and input
+mod run;
+mod sandbox;
+mod serve;
+mod template;
+
+use anyhow::Result;
+
+pub(crate) use context::Context;
+
+use crate::cli::Command;
+use crate::exit::Exit;
+
+pub(crate) async fn run(command: Command, context: &Context) -> Result<Exit> {
+    match command {
+        Command::Serve(arguments) => serve::run(context, arguments).await,
+        Command::Env(arguments) => env::run(context, &arguments),
+        Command::Run(arguments) => run::run(context, arguments).await,
+        Command::Ask(arguments) => ask::run(context, arguments).await,
+        Command::Sandbox(command) => sandbox::run(context, command).await,
+        Command::Template(command) => template::run(context, command).await,
+        Command::Doctor => doctor::run(context),
+    }
+}

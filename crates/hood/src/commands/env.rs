@@ -1,0 +1,69 @@
+//! `hood env`: what a shell must know, to be evaluated.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use super::Context;
+use crate::cli::{EnvArguments, Shell};
+use crate::exit::Exit;
+
+pub(crate) fn run(context: &Context, arguments: &EnvArguments) -> Result<Exit> {
+    let address = context.address()?;
+    let variables = variables(&address.url, &address.key);
+    if context.json {
+        context.printer.json(&variables.into_iter().collect::<BTreeMap<_, _>>())?;
+    } else {
+        for (name, value) in variables {
+            context.printer.line(&assignment(arguments.shell, name, &value))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// One address serves control plane and sandboxes; `get_host()` of the SDKs builds on the domain.
+fn variables(url: &str, key: &str) -> [(&'static str, String); 5] {
+    let url = url.trim_end_matches('/');
+    let domain = url.split_once("://").map_or(url, |(_, rest)| rest);
+    [
+        ("E2B_API_URL", url.to_owned()),
+        ("E2B_SANDBOX_URL", url.to_owned()),
+        ("E2B_VOLUME_API_URL", url.to_owned()),
+        ("E2B_API_KEY", key.to_owned()),
+        ("E2B_DOMAIN", domain.to_owned()),
+    ]
+}
+
+fn assignment(shell: Shell, name: &str, value: &str) -> String {
+    match shell {
+        Shell::Bash => format!("export {name}='{}'", value.replace('\'', r"'\''")),
+        Shell::Fish => format!("set -gx {name} '{}';", value.replace('\\', r"\\").replace('\'', r"\'")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_points_at_one_address() {
+        let lines = variables("http://127.0.0.1:7070/", "e2b_0")
+            .map(|(name, value)| assignment(Shell::Bash, name, &value));
+        assert_eq!(
+            lines,
+            [
+                "export E2B_API_URL='http://127.0.0.1:7070'",
+                "export E2B_SANDBOX_URL='http://127.0.0.1:7070'",
+                "export E2B_VOLUME_API_URL='http://127.0.0.1:7070'",
+                "export E2B_API_KEY='e2b_0'",
+                "export E2B_DOMAIN='127.0.0.1:7070'",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_value_cannot_leave_its_quotes() {
+        assert_eq!(assignment(Shell::Bash, "A", "x'; rm -rf $HOME"), r"export A='x'\''; rm -rf $HOME'");
+        assert_eq!(assignment(Shell::Fish, "A", r"x\'; rm"), r"set -gx A 'x\\\'; rm';");
+    }
+}

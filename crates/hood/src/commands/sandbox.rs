@@ -1,0 +1,27 @@
+//! `hood sandbox`.
+
+mod connect;
+mod create;
+mod exec;
+mod kill;
+mod list;
+mod logs;
+
+use anyhow::Result;
+
+use super::Context;
+use crate::cli::SandboxCommand;
+use crate::exit::Exit;
+
+pub(crate) use exec::is_late;
+
+pub(crate) async fn run(context: &Context, command: SandboxCommand) -> Result<Exit> {
+    match command {
+        SandboxCommand::List => list::run(context).await,
+        SandboxCommand::Create(arguments) => create::run(context, arguments).await,
+        SandboxCommand::Exec(arguments) => exec::run(context, arguments).await,
+        SandboxCommand::Kill(arguments) => kill::run(context, &arguments).await,
+        SandboxCommand::Logs(arguments) => logs::run(context, &arguments).await,
+        SandboxCommand::Connect(arguments) => connect::run(context, arguments).await,
+    }
+}

@@ -1,0 +1,19 @@
+//! `hood serve`.
+
+use anyhow::Result;
+
+use super::Context;
+use crate::cli::ServeArguments;
+use crate::exit::Exit;
+use crate::serve;
+
+pub(crate) async fn run(context: &Context, arguments: ServeArguments) -> Result<Exit> {
+    let options = serve::Options {
+        data_dir: context.data_dir.clone(),
+        listen: arguments.listen,
+        max_sandboxes: arguments.max_sandboxes,
+        domain: arguments.domain,
+    };
+    serve::run(&options).await?;
+    Ok(Exit::Done)
+}

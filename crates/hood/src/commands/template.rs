@@ -1,0 +1,53 @@
+//! `hood template`: the templates of this machine's data directory.
+
+mod build;
+mod gc;
+mod list;
+mod progress;
+mod show;
+
+use anyhow::{Context as _, Result};
+use hood_images::Store;
+
+use super::Context;
+use crate::cli::TemplateCommand;
+use crate::exit::{Exit, Hinted};
+
+pub(crate) async fn run(context: &Context, command: TemplateCommand) -> Result<Exit> {
+    match command {
+        TemplateCommand::List => list::run(context).await,
+        TemplateCommand::Build(arguments) => build::run(context, arguments),
+        TemplateCommand::Show { name } => show::run(context, &name),
+        TemplateCommand::Gc => gc::run(context),
+        TemplateCommand::Remove { name } => remove(context, &name),
+    }
+}
+
+/// The directory of templates; only root may look into it.
+fn store(context: &Context) -> Result<Store> {
+    if !rustix::process::geteuid().is_root() {
+        let dir = context.data_dir.path().display();
+        let message = format!("only root can use the templates in {dir}");
+        return Err(Hinted::new(message, "run the command with sudo").into());
+    }
+    Store::open(context.data_dir.path()).context("cannot open the templates")
+}
+
+fn not_built(name: &str) -> Hinted {
+    let is_ours = hood_images::shipped().iter().any(|recipe| recipe.name == name);
+    let hint = if is_ours {
+        format!("build it with `hood template build {name}`")
+    } else {
+        "`hood template list` shows which there are".to_owned()
+    };
+    Hinted::new(format!("there is no template `{name}`"), hint)
+}
+
+/// The sandboxes made from it live on: their layers stay.
+fn remove(context: &Context, name: &str) -> Result<Exit> {
+    if !store(context)?.remove(name)? {
+        return Err(not_built(name).into());
+    }
+    context.printer.line(name)?;
+    Ok(Exit::Done)
+}

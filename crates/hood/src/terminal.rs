@@ -1,0 +1,13 @@
+//! The only way to the user's eyes: standard output is data, everything else goes to standard error.
+
+mod escape;
+mod input;
+mod printer;
+mod raw;
+mod table;
+
+pub(crate) use escape::{escape, escape_lines};
+pub(crate) use input::standard_input;
+pub(crate) use printer::{OutputClosed, Paint, Printer};
+pub(crate) use raw::{RawMode, window_size};
+pub(crate) use table::Table;
