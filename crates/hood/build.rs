@@ -28,6 +28,23 @@ fn main() {
     };
     fs::copy(&built, &out).unwrap_or_else(|error| panic!("copying {}: {error}", built.display()));
     println!("cargo::rustc-env=HOOD_GUEST={}", out.display());
+    println!("cargo::rerun-if-changed={}", root.join("crates/drivers/native/joiner/src").display());
+    println!("cargo::rustc-env=HOOD_JOINER={}", build_joiner(&root).display());
+}
+
+/// The library that a nursery's forks step into sandboxes with; a workspace of its own.
+fn build_joiner(root: &Path) -> PathBuf {
+    let target_dir = root.canonicalize().expect("the repository is there").join("target/guest");
+    let status = Command::new(env::var_os("CARGO").expect("set by cargo"))
+        .current_dir(root.join("crates/drivers/native/joiner"))
+        .args(["build", "--quiet", "--locked", "--release", "--target-dir"])
+        .arg(&target_dir)
+        .env_remove("RUSTC_WORKSPACE_WRAPPER")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .status()
+        .expect("cargo runs");
+    assert!(status.success(), "building the joiner failed");
+    target_dir.join("release/libhood_joiner.so")
 }
 
 fn build(root: &Path) -> PathBuf {

@@ -25,10 +25,10 @@ class HoodServer:
     def __init__(self, program, data_dir):
         self.program, self.data_dir = program, data_dir
         self.log = tempfile.NamedTemporaryFile(prefix="hood-server-", suffix=".log", delete=False)
-        command = [program, "serve", "--data-dir", data_dir, "--listen", "127.0.0.1:0"]
-        # The tests' own settings must not reach it, nor may it be told apart by them.
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("E2B_")}
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True, env=environment)
+        # Whoever started it may be killed; then it ends as after SIGTERM.
+        command = ["setpriv", "--pdeathsig", "TERM", "--"]
+        command += [program, "serve", "--data-dir", data_dir, "--listen", "127.0.0.1:0"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True, env=clean())
         self.ready = self._ready_line()
 
     def _ready_line(self):
@@ -73,10 +73,20 @@ class HoodServer:
         return time.monotonic() - began
 
 
+def clean():
+    """The tests' own settings must not reach `hood`: another server's address would win."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("E2B_")}
+
+
 def hood_env(program, data_dir):
     """Reads `export NAME=value` lines as a shell does."""
     printed = subprocess.run(
-        [program, "env", "--data-dir", data_dir], check=True, capture_output=True, text=True, timeout=READY
+        [program, "env", "--data-dir", data_dir],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=READY,
+        env=clean(),
     ).stdout
     pairs = {}
     for word in shlex.split(printed, comments=True):

@@ -1,7 +1,7 @@
 // Commands and terminals.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CommandExitError, InvalidArgumentError, NotFoundError, TimeoutError } from 'e2b'
+import { CommandExitError, InvalidArgumentError, NotFoundError, SandboxNotFoundError, TimeoutError } from 'e2b'
 import { create, until } from './support.js'
 
 test('output and exit', async (t) => {
@@ -103,8 +103,13 @@ test('killed during a command', async (t) => {
 test('a dead sandbox', async (t) => {
   const sandbox = await create(t)
   await sandbox.kill()
-  await assert.rejects(sandbox.commands.run('true'), TimeoutError)
+  await assert.rejects(sandbox.commands.run('true'), SandboxNotFoundError)
   await assert.rejects(sandbox.files.list('/'), TimeoutError)
+  await assert.rejects(sandbox.files.read('/etc/hostname'), TimeoutError)
+  // The answer must reach a client that is still sending.
+  for (const size of [1, 1_000_000, 20_000_000]) {
+    await assert.rejects(sandbox.files.write('f', 'x'.repeat(size)), TimeoutError)
+  }
 })
 
 test('thirty at once', async (t) => {

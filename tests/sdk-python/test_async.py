@@ -3,7 +3,15 @@
 import asyncio
 
 import pytest
-from e2b import AsyncSandbox, CommandExitException, FilesystemEventType, PtySize, SandboxNotRunningException, SandboxQuery, TimeoutException
+from e2b import (
+    AsyncSandbox,
+    CommandExitException,
+    FilesystemEventType,
+    PtySize,
+    SandboxNotRunningException,
+    SandboxQuery,
+    TimeoutException,
+)
 
 
 async def until(condition, seconds=5.0):
@@ -102,7 +110,9 @@ async def test_terminal(async_sandbox):
 
 async def test_files(async_sandbox):
     await async_sandbox.files.write_files([{"path": f"{i}.txt", "data": str(i)} for i in range(5)])
-    assert [e.name for e in await async_sandbox.files.list(".") if e.name.endswith(".txt")] == [f"{i}.txt" for i in range(5)]
+    assert [e.name for e in await async_sandbox.files.list(".") if e.name.endswith(".txt")] == [
+        f"{i}.txt" for i in range(5)
+    ]
     texts = await asyncio.gather(*(async_sandbox.files.read(f"{i}.txt") for i in range(5)))
     assert texts == ["0", "1", "2", "3", "4"]
     await async_sandbox.files.write("big", b"x" * 3_000_000)

@@ -73,14 +73,18 @@ def test_disconnecting_does_not_end_it(sandbox):
 
 
 def test_stdin_line_by_line(sandbox):
-    handle = start(sandbox, "while read line; do echo \"got $line\"; done; echo end", stdin=True)
+    handle = start(sandbox, 'while read line; do echo "got $line"; done; echo end', stdin=True)
     sandbox.commands.send_stdin(handle.pid, "one\n")
     handle.send_stdin("two\nthree\n")
     sandbox.commands.close_stdin(handle.pid)
     assert handle.wait().stdout == "got one\ngot two\ngot three\nend\n"
 
 
-@pytest.mark.parametrize("text", ["", "no line end", "多字节 😀\n", "quote' \" $HOME \\ \n", "x" * 200_000 + "\n"], ids=["empty", "unended", "multibyte", "special", "long"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "no line end", "多字节 😀\n", "quote' \" $HOME \\ \n", "x" * 200_000 + "\n"],
+    ids=["empty", "unended", "multibyte", "special", "long"],
+)
 def test_stdin_is_passed_exactly(sandbox, text):
     handle = start(sandbox, "cat", stdin=True)
     handle.send_stdin(text)

@@ -24,8 +24,14 @@ def route(sandbox):
     return headers
 
 
-@pytest.mark.parametrize("headers", [{}, {"X-API-Key": ""}, {"X-API-Key": "e2b_" + "0" * 40}, {"X-API-Key": "nonsense"}], ids=["none", "empty", "wrong", "garbled"])
-@pytest.mark.parametrize("call", [("GET", "/v2/sandboxes"), ("POST", "/v2/sandboxes"), ("DELETE", f"/sandboxes/{NOBODY}")])
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"X-API-Key": ""}, {"X-API-Key": "e2b_" + "0" * 40}, {"X-API-Key": "nonsense"}],
+    ids=["none", "empty", "wrong", "garbled"],
+)
+@pytest.mark.parametrize(
+    "call", [("GET", "/v2/sandboxes"), ("POST", "/v2/sandboxes"), ("DELETE", f"/sandboxes/{NOBODY}")]
+)
 def test_key(headers, call):
     method, path = call
     answer = httpx.request(method, os.environ["E2B_API_URL"] + path, headers=headers)
@@ -38,7 +44,20 @@ def test_unknown_template(api, version):
     assert "no-such-template" in is_error(answer, 404)
 
 
-@pytest.mark.parametrize("body", ["{", "", "[]", "null", '{"templateID": 5}', '{"timeout": 5}', '{"templateID": "base", "timeout": "soon"}', '{"templateID": "base", "timeout": -1}', "\xff\xfe"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{",
+        "",
+        "[]",
+        "null",
+        '{"templateID": 5}',
+        '{"timeout": 5}',
+        '{"templateID": "base", "timeout": "soon"}',
+        '{"templateID": "base", "timeout": -1}',
+        "\xff\xfe",
+    ],
+)
 def test_malformed_body(api, body):
     answer = api.post("/v2/sandboxes", content=body.encode("latin-1"), headers={"Content-Type": "application/json"})
     is_error(answer, 400)
@@ -80,7 +99,10 @@ def test_garbled_ids(api, name):
     assert answer.status_code in (400, 404) and answer.json()["code"] == answer.status_code
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "state=flying", "order=sideways", "nextToken=%%%", "startedAfter=yesterday"])
+@pytest.mark.parametrize(
+    "query",
+    ["limit=0", "limit=101", "limit=x", "state=flying", "order=sideways", "nextToken=%%%", "startedAfter=yesterday"],
+)
 def test_garbled_listing(api, query):
     is_error(api.get(f"/v2/sandboxes?{query}"), 400)
 

@@ -67,8 +67,7 @@ def test_future_imports_and_line_numbers(interpreter):
 
 def test_classes_pickle_and_dataclasses_work(interpreter):
     code = (
-        "import pickle, dataclasses\n@dataclasses.dataclass\nclass P:\n    x: int\n"
-        "pickle.loads(pickle.dumps(P(3))).x"
+        "import pickle, dataclasses\n@dataclasses.dataclass\nclass P:\n    x: int\npickle.loads(pickle.dumps(P(3))).x"
     )
     assert value(interpreter, code) == "3"
 
@@ -82,7 +81,10 @@ def test_subprocesses_and_pools(interpreter):
 def test_cells_of_one_context_queue(interpreter):
     ok(interpreter.run_code("import time\norder = []"))
     with ThreadPoolExecutor(4) as pool:
-        jobs = [pool.submit(interpreter.run_code, f"order.append({i}); time.sleep(0.2); order.append({i})") for i in range(4)]
+        jobs = [
+            pool.submit(interpreter.run_code, f"order.append({i}); time.sleep(0.2); order.append({i})")
+            for i in range(4)
+        ]
         [ok(job.result()) for job in jobs]
     order = eval(value(interpreter, "order"))
     assert sorted(order) == [0, 0, 1, 1, 2, 2, 3, 3]
@@ -97,7 +99,11 @@ def test_it_runs_as_the_default_user_at_home(interpreter):
 
 def test_files_and_code_meet(interpreter):
     interpreter.files.write("in.csv", "a,b\n1,2\n3,4\n")
-    ok(interpreter.run_code("import pandas as pd\nt = pd.read_csv('in.csv')\nt.assign(c=t.a * t.b).to_csv('out.csv', index=False)"))
+    ok(
+        interpreter.run_code(
+            "import pandas as pd\nt = pd.read_csv('in.csv')\nt.assign(c=t.a * t.b).to_csv('out.csv', index=False)"
+        )
+    )
     assert interpreter.files.read("/home/user/out.csv") == "a,b,c\n1,2,2\n3,4,12\n"
 
 

@@ -17,7 +17,9 @@ def chart(interpreter):
 
 
 def test_line(chart):
-    drawn = chart("ax.plot([1, 2, 3], [4, 5, 6], label='grows')\nax.set(title='Growth', xlabel='Time (s)', ylabel='Value [m]')")
+    drawn = chart(
+        "ax.plot([1, 2, 3], [4, 5, 6], label='grows')\nax.set(title='Growth', xlabel='Time (s)', ylabel='Value [m]')"
+    )
     assert (drawn.type, drawn.title) == ("line", "Growth")
     assert (drawn.x_label, drawn.x_unit, drawn.y_unit) == ("Time (s)", "s", "m")
     assert drawn.x_scale == "linear"
@@ -54,7 +56,9 @@ def test_pie(chart):
 
 
 def test_box_and_whisker(chart):
-    drawn = chart("ax.boxplot([[1, 2, 3, 4, 5], [2, 4, 6, 8, 9, 30]], tick_labels=['a', 'b'], patch_artist=True)\nax.set_title('Boxes')")
+    drawn = chart(
+        "ax.boxplot([[1, 2, 3, 4, 5], [2, 4, 6, 8, 9, 30]], tick_labels=['a', 'b'], patch_artist=True)\nax.set_title('Boxes')"
+    )
     assert (drawn.type, drawn.title) == ("box_and_whisker", "Boxes")
     first = drawn.elements[0]
     assert (first.label, first.min, first.median, first.max) == ("a", 1, 3, 5)

@@ -1,7 +1,12 @@
 """Commands in the foreground: what they say, how they end, as whom and where."""
 
 import pytest
-from e2b import AuthenticationException, CommandExitException, InvalidArgumentException, TimeoutException
+from e2b import (
+    AuthenticationException,
+    CommandExitException,
+    InvalidArgumentException,
+    TimeoutException,
+)
 from helpers import Stopwatch, fails, run
 
 
@@ -36,7 +41,18 @@ def test_callbacks(sandbox):
 
 @pytest.mark.parametrize(
     "text",
-    ["it's", 'say "hi"', "$HOME `id` $(id)", "a\\b", "semi;colon & and | pipe", "*?[x]", "!history", "漢字 😀 ü", "tab\there", "%s %d"],
+    [
+        "it's",
+        'say "hi"',
+        "$HOME `id` $(id)",
+        "a\\b",
+        "semi;colon & and | pipe",
+        "*?[x]",
+        "!history",
+        "漢字 😀 ü",
+        "tab\there",
+        "%s %d",
+    ],
 )
 def test_special_characters(sandbox, text):
     import shlex
@@ -122,7 +138,13 @@ def test_long_command(sandbox):
 def test_common_tools(sandbox):
     run(sandbox, "for t in python3 python node npm git curl sudo ps tput jq gcc make; do command -v $t || exit 1; done")
     assert run(sandbox, 'node -e "console.log(6 * 7)"') == "42"
-    assert run(sandbox, "git init -q r && cd r && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git log --oneline | wc -l") == "1"
+    assert (
+        run(
+            sandbox,
+            "git init -q r && cd r && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && git log --oneline | wc -l",
+        )
+        == "1"
+    )
 
 
 def test_stdin_is_empty_unless_asked_for(sandbox):

@@ -45,7 +45,11 @@ def test_restart_forgets_and_keeps_its_place(interpreter):
 
 def test_restart_by_id_of_a_busy_context(interpreter):
     context = interpreter.create_code_context()
-    ok(interpreter.run_code("import threading, time\nthreading.Thread(target=time.sleep, args=(99,)).start()", context=context))
+    ok(
+        interpreter.run_code(
+            "import threading, time\nthreading.Thread(target=time.sleep, args=(99,)).start()", context=context
+        )
+    )
     interpreter.restart_code_context(context.id)
     assert value(interpreter, "1 + 1", context=context) == "2"
 
@@ -75,7 +79,9 @@ def test_contexts_run_at_the_same_time(interpreter):
     interpreter.files.make_dir("/tmp/meet")
     code = "import os, time\nopen('/tmp/meet/{me}', 'w').close()\nend = time.time() + 20\nwhile not os.path.exists('/tmp/meet/{other}') and time.time() < end:\n    time.sleep(0.01)\nprint('met' if time.time() < end else 'alone')"
     with ThreadPoolExecutor(2) as pool:
-        jobs = [pool.submit(interpreter.run_code, code.format(me=i, other=1 - i), context=c) for i, c in enumerate(contexts)]
+        jobs = [
+            pool.submit(interpreter.run_code, code.format(me=i, other=1 - i), context=c) for i, c in enumerate(contexts)
+        ]
         assert [printed(job.result()) for job in jobs] == ["met\n", "met\n"]
 
 
@@ -83,5 +89,18 @@ def test_two_contexts_do_not_share_randomness(interpreter):
     code = "import random, uuid, os, numpy as np\nstr([random.random(), uuid.uuid4().hex, os.urandom(4), np.random.rand()])"
     said = [value(interpreter, code, context=interpreter.create_code_context()) for _ in range(3)]
     assert len(set(said)) == 3
-    draws = [value(interpreter, "__import__('random').random()", context=interpreter.create_code_context()) for _ in range(3)]
+    draws = [
+        value(interpreter, "__import__('random').random()", context=interpreter.create_code_context()) for _ in range(3)
+    ]
     assert len(set(draws)) == 3
+
+
+@pytest.mark.slow
+def test_there_is_an_end_to_contexts_and_it_is_named(interpreter):
+    made = []
+    with pytest.raises(SandboxException) as caught:
+        for _ in range(300):
+            made.append(interpreter.create_code_context(language="bash"))
+    assert str(len(interpreter.list_code_contexts())) in str(caught.value)
+    interpreter.remove_code_context(made[0])
+    assert printed(interpreter.run_code("echo room again", context=interpreter.create_code_context(language="bash")))

@@ -1,7 +1,12 @@
 """Directories: listed, made, moved, removed."""
 
 import pytest
-from e2b import FileNotFoundException, FileType, InvalidArgumentException, NotFoundException
+from e2b import (
+    FileNotFoundException,
+    FileType,
+    InvalidArgumentException,
+    NotFoundException,
+)
 from helpers import run
 
 

@@ -7,7 +7,7 @@ from e2b import SandboxException
 from helpers import printed, run, value
 
 ODD = {
-    "QUOTES": "it's \"quoted\" `here`",
+    "QUOTES": 'it\'s "quoted" `here`',
     "LINES": "one\ntwo\n",
     "DOLLAR": "$HOME ${PATH} $(id) \\ %s",
     "UNICODE": "значение 漢字 😀",
@@ -15,7 +15,9 @@ ODD = {
     "SPACES": "  both ends  ",
 }
 SHOW = "import os, json\nprint(json.dumps({k: os.environ.get(k) for k in %r}))" % sorted(ODD)
-SHOW_COMMAND = 'python3 -c "import os, json; print(json.dumps({k: os.environ.get(k) for k in %s}))"' % str(sorted(ODD)).replace('"', "'")
+SHOW_COMMAND = 'python3 -c "import os, json; print(json.dumps({k: os.environ.get(k) for k in %s}))"' % str(
+    sorted(ODD)
+).replace('"', "'")
 
 
 def test_command_envs_of_one_call(sandbox):
@@ -76,4 +78,4 @@ def test_loader_tricks_stay_inside(sandbox):
 
 def test_a_big_environment(sandbox):
     big = "x" * 100_000
-    assert run(sandbox, "printf %s \"$BIG\" | wc -c", envs={"BIG": big}) == "100000"
+    assert run(sandbox, 'printf %s "$BIG" | wc -c', envs={"BIG": big}) == "100000"

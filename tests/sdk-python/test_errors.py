@@ -14,7 +14,9 @@ def test_error_and_mending(interpreter):
 
 
 def test_what_was_done_before_the_error_stays(interpreter):
-    execution = interpreter.run_code("a = 1\nprint('before')\ndisplay('shown')\nraise ValueError('bad input: 7')\nb = 2")
+    execution = interpreter.run_code(
+        "a = 1\nprint('before')\ndisplay('shown')\nraise ValueError('bad input: 7')\nb = 2"
+    )
     assert (execution.error.name, execution.error.value) == ("ValueError", "bad input: 7")
     assert execution.logs.stdout == ["before\n"] and [r.text for r in execution.results] == ["shown"]
     assert value(interpreter, "(a, 'b' in dir())") == "(1, False)"
@@ -63,7 +65,9 @@ def test_exit_ends_the_cell_and_not_the_context(interpreter, code):
     assert value(interpreter, "kept") == "7"
 
 
-@pytest.mark.parametrize("call", ["input('name? ')", "__import__('getpass').getpass()", "__import__('sys').stdin.readline()"])
+@pytest.mark.parametrize(
+    "call", ["input('name? ')", "__import__('getpass').getpass()", "__import__('sys').stdin.readline()"]
+)
 def test_input_with_nobody_there(interpreter, call):
     with Stopwatch() as took:
         execution = interpreter.run_code(call)
@@ -94,6 +98,8 @@ def test_a_huge_error_text_is_bounded(interpreter):
 
 
 def test_an_endless_update_of_one_display(interpreter):
-    code = "from IPython.display import display\nh = display(0, display_id=True)\nfor i in range(2000):\n    h.update(i)"
+    code = (
+        "from IPython.display import display\nh = display(0, display_id=True)\nfor i in range(2000):\n    h.update(i)"
+    )
     ok(interpreter.run_code(code))
     assert value(interpreter, "1") == "1"

@@ -38,7 +38,10 @@ def test_fork_bomb(create, neighbour):
 
 def test_fork_bomb_in_a_cell(interpret, neighbour):
     interpreter = interpret()
-    interpreter.run_code("import os, time\ntry:\n    while True:\n        if os.fork() == 0:\n            time.sleep(300)\nexcept OSError as error:\n    print(error.errno)", timeout=30)
+    interpreter.run_code(
+        "import os, time\ntry:\n    while True:\n        if os.fork() == 0:\n            time.sleep(300)\nexcept OSError as error:\n    print(error.errno)",
+        timeout=30,
+    )
     assert run(neighbour, "echo fine") == "fine"
     assert interpreter.kill()
 
@@ -62,7 +65,7 @@ def attempt(sandbox, command):
 
 def test_memory_hog(sized, neighbour):
     sandbox = sized(memoryMB=256)
-    hog = "python3 -c \"x = []\nwhile True: x.append(bytearray(32 << 20))\""
+    hog = 'python3 -c "x = []\nwhile True: x.append(bytearray(32 << 20))"'
     exit = fails(sandbox, hog, timeout=60)
     assert exit.exit_code in (137, -1, 9)
     assert run(sandbox, "echo usable") == "usable"
@@ -71,7 +74,7 @@ def test_memory_hog(sized, neighbour):
 
 def test_memory_hog_with_many_processes(sized, neighbour):
     sandbox = sized(memoryMB=256)
-    run_wild(sandbox, "for i in 1 2 3 4; do python3 -c \"x = []\nwhile True: x.append(bytearray(8 << 20))\" & done; wait")
+    run_wild(sandbox, 'for i in 1 2 3 4; do python3 -c "x = []\nwhile True: x.append(bytearray(8 << 20))" & done; wait')
     until(lambda: False, 3)
     assert until(lambda: attempt(sandbox, "echo usable") == "usable", 15)
 
@@ -116,7 +119,9 @@ def test_every_writable_place_is_limited(sized, where):
 
 def test_many_small_files(sized):
     sandbox = sized(diskMB=64)
-    code = "import os\nos.mkdir('many'); os.chdir('many')\nfor i in range(10**6):\n    open(str(i), 'w').write('x' * 4096)"
+    code = (
+        "import os\nos.mkdir('many'); os.chdir('many')\nfor i in range(10**6):\n    open(str(i), 'w').write('x' * 4096)"
+    )
     assert "OSError" in fails(sandbox, f'python3 -c "{code}"', timeout=100).stderr
     run(sandbox, "rm -rf many")
     sandbox.files.write("after", "x")
@@ -158,5 +163,8 @@ def test_a_daemon_storm_ends_with_the_sandbox(create):
 
 def test_code_that_eats_everything_then_works(sized):
     interpreter = sized(Interpreter, memoryMB=512)
-    assert interpreter.run_code("x = [bytearray(64 << 20) for _ in range(1000)]", timeout=60).error.name in ("KernelOutOfMemory", "MemoryError")
+    assert interpreter.run_code("x = [bytearray(64 << 20) for _ in range(1000)]", timeout=60).error.name in (
+        "KernelOutOfMemory",
+        "MemoryError",
+    )
     assert value(interpreter, "6 * 7") == "42"

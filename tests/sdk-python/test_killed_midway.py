@@ -38,7 +38,11 @@ def test_command_at_the_deadline(create):
     assert took.seconds < 5
 
 
-@pytest.mark.parametrize("code", ["import time\nprint('partial', flush=True)\ntime.sleep(60)", "while True:\n    print('x' * 1000)"], ids=["quiet", "loud"])
+@pytest.mark.parametrize(
+    "code",
+    ["import time\nprint('partial', flush=True)\ntime.sleep(60)", "while True:\n    print('x' * 1000)"],
+    ids=["quiet", "loud"],
+)
 def test_cell(interpreter, code):
     kill_soon(interpreter)
     with pytest.raises(TimeoutException) as caught, Stopwatch() as took:

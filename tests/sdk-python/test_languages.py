@@ -10,8 +10,15 @@ def test_bash_prints(interpreter):
 
 
 def test_bash_keeps_its_state(interpreter):
-    ok(interpreter.run_code("export GREETING='good day'\nlocal_var=5\ncd /tmp\nf() { echo \"f says $1\"; }", language="bash"))
-    assert printed(interpreter.run_code('f hi; echo "$GREETING $local_var $PWD"', language="bash")) == "f says hi\ngood day 5 /tmp\n"
+    ok(
+        interpreter.run_code(
+            "export GREETING='good day'\nlocal_var=5\ncd /tmp\nf() { echo \"f says $1\"; }", language="bash"
+        )
+    )
+    assert (
+        printed(interpreter.run_code('f hi; echo "$GREETING $local_var $PWD"', language="bash"))
+        == "f says hi\ngood day 5 /tmp\n"
+    )
 
 
 def test_bash_context(interpreter):
@@ -46,7 +53,7 @@ def test_bash_syntax_error(interpreter):
 
 def test_languages_do_not_mix(interpreter):
     ok(interpreter.run_code("x = 1"))
-    assert printed(interpreter.run_code("echo \"[$x]\"", language="bash")) == "[]\n"
+    assert printed(interpreter.run_code('echo "[$x]"', language="bash")) == "[]\n"
     assert value(interpreter, "x", language="python") == "1"
 
 

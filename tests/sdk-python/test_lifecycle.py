@@ -3,7 +3,13 @@
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from e2b import NotFoundException, Sandbox, SandboxException, SandboxNotRunningException, SandboxState
+from e2b import (
+    NotFoundException,
+    Sandbox,
+    SandboxException,
+    SandboxNotRunningException,
+    SandboxState,
+)
 from helpers import Stopwatch, run, value
 
 

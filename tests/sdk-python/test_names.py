@@ -37,14 +37,16 @@ def test_odd_names_come_back_exactly(sandbox, name):
     assert sandbox.files.read(f"odd/{name}") == name
     assert sandbox.files.exists(f"odd/{name}")
     assert [entry.name for entry in sandbox.files.list("odd")] == [name]
-    assert json.loads(run(sandbox, 'python3 -c "import os, json; print(json.dumps(os.listdir(\'odd\')))"')) == [name]
+    assert json.loads(run(sandbox, "python3 -c \"import os, json; print(json.dumps(os.listdir('odd')))\"")) == [name]
     sandbox.files.rename(f"odd/{name}", f"odd/{name}2")
     sandbox.files.remove(f"odd/{name}2")
     assert sandbox.files.list("odd") == []
 
 
 def test_odd_names_in_one_call(sandbox):
-    sandbox.files.write_files([{"path": f"odd/{name}", "data": name} for name in NAMES if '"' not in name and "\n" not in name])
+    sandbox.files.write_files(
+        [{"path": f"odd/{name}", "data": name} for name in NAMES if '"' not in name and "\n" not in name]
+    )
     for name in NAMES:
         if '"' not in name and "\n" not in name:
             assert sandbox.files.read(f"odd/{name}") == name
@@ -52,7 +54,12 @@ def test_odd_names_in_one_call(sandbox):
 
 @pytest.mark.parametrize("path", ["nul\0byte", "/tmp/\0"])
 def test_a_nul_is_refused(sandbox, path):
-    for call in (lambda: sandbox.files.write(path, "x"), lambda: sandbox.files.read(path), lambda: sandbox.files.list(path), lambda: sandbox.files.make_dir(path)):
+    for call in (
+        lambda: sandbox.files.write(path, "x"),
+        lambda: sandbox.files.read(path),
+        lambda: sandbox.files.list(path),
+        lambda: sandbox.files.make_dir(path),
+    ):
         with pytest.raises(SandboxException) as caught:
             call()
         assert "NUL" in str(caught.value)
@@ -83,7 +90,19 @@ def marker():
     os.unlink(file.name)
 
 
-@pytest.mark.parametrize("prefix", ["../../../../../..", "/proc/1/root", "/proc/1/cwd", "/proc/self/root", "/proc/self/cwd/../../../..", "/home/user/a/../../../..", "way-out", "way-up"])
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "../../../../../..",
+        "/proc/1/root",
+        "/proc/1/cwd",
+        "/proc/self/root",
+        "/proc/self/cwd/../../../..",
+        "/home/user/a/../../../..",
+        "way-out",
+        "way-up",
+    ],
+)
 @pytest.mark.parametrize("user", ["user", "root"])
 def test_no_path_leads_to_the_host(sandbox, marker, prefix, user):
     run(sandbox, "ln -s / way-out; ln -s ../../../../../../.. way-up")

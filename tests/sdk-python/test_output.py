@@ -65,7 +65,9 @@ def test_a_hundred_megabytes_arrive(interpreter):
 
 
 def test_a_hundred_thousand_tiny_writes(interpreter):
-    execution = interpreter.run_code("import sys\nfor _ in range(100_000):\n    sys.stdout.write('x'); sys.stdout.flush()", timeout=60)
+    execution = interpreter.run_code(
+        "import sys\nfor _ in range(100_000):\n    sys.stdout.write('x'); sys.stdout.flush()", timeout=60
+    )
     assert len(printed(execution)) == 100_000
     assert len(execution.logs.stdout) < 50_000
 

@@ -30,7 +30,9 @@ def test_figure_has_the_size_asked_for(interpreter):
 
 @pytest.mark.parametrize("end", ["plt.show()", "plt.tight_layout()", "ax"], ids=["show", "layout", "axes"])
 def test_one_picture_whatever_the_last_line(interpreter, end):
-    code = f"import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([1, 2], [3, 4])\nax.set_title('T')\n{end}"
+    code = (
+        f"import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([1, 2], [3, 4])\nax.set_title('T')\n{end}"
+    )
     [picture] = pictures(interpreter.run_code(code))
     assert picture.chart is not None and picture.chart.title == "T"
 

@@ -16,19 +16,21 @@ def python(sandbox, code, user="user"):
 
 
 @pytest.mark.parametrize("user", USERS)
-@pytest.mark.parametrize("path", ["/proc/1/environ", "/proc/1/mem", "/proc/1/root/etc/passwd", "/proc/kcore", "/proc/1/maps"])
+@pytest.mark.parametrize(
+    "path", ["/proc/1/environ", "/proc/1/mem", "/proc/1/root/etc/passwd", "/proc/kcore", "/proc/1/maps"]
+)
 def test_the_first_process_is_closed(sandbox, path, user):
-    result = python(sandbox, f"try:\n    print(len(open({path!r}, 'rb').read(4096)))\nexcept OSError as e:\n    print(0)", user)
-    if path.endswith("passwd"):
-        # Its root is the sandbox's own root, if it shows at all.
-        assert "host" not in result
-    else:
-        assert result == "0"
+    code = f"try:\n    print(len(open({path!r}, 'rb').read(4096)))\nexcept OSError:\n    print('closed')"
+    assert python(sandbox, code, user) == "closed"
 
 
 @pytest.mark.parametrize("user", USERS)
 def test_nothing_of_the_host_shows(sandbox, user):
-    seen = run(sandbox, "hostname; cat /proc/self/mountinfo /proc/self/cgroup /proc/mounts /etc/machine-id /proc/cmdline 2>/dev/null; env; cat /proc/self/environ | tr '\\0' '\\n'", user=user)
+    seen = run(
+        sandbox,
+        "hostname; cat /proc/self/mountinfo /proc/self/cgroup /proc/mounts /etc/machine-id /proc/cmdline 2>/dev/null; env; cat /proc/self/environ | tr '\\0' '\\n'",
+        user=user,
+    )
     assert run(sandbox, "hostname", user=user) != platform.node()
     secrets = [os.environ["E2B_API_KEY"], "hood-data", "/var/lib/hood", str(Path(__file__).parents[2])]
     machine = Path("/etc/machine-id")
@@ -80,7 +82,6 @@ def test_loopback_works(sandbox):
         "nsenter -t 1 -m true",
         "mknod /tmp/sda b 8 0",
         "mknod /tmp/mem c 1 1",
-        "chroot /proc/1/root /bin/true && false",
         "echo x > /proc/sysrq-trigger",
         "echo '|/bin/true' > /proc/sys/kernel/core_pattern",
         "sysctl -w kernel.panic=1",
@@ -91,7 +92,7 @@ def test_loopback_works(sandbox):
         "dmesg",
         "reboot -f",
         "swapon /dev/sda",
-        "ls /dev/kvm /dev/fuse /dev/loop0 /dev/net/tun /dev/mem",
+        "ls -d /dev/kvm || ls -d /dev/fuse || ls -d /dev/loop* || ls -d /dev/net/tun || ls -d /dev/*mem || ls -d /dev/sd*",
         "ls /sys/fs/cgroup/*/release_agent",
     ],
 )
@@ -105,12 +106,15 @@ def test_own_address_is_not_the_host(sandbox):
 
 
 def test_processes_of_the_host_do_not_show(sandbox):
-    assert run(sandbox, "ps -e -o pid= | wc -l", user="root") < "9"
-    fails(sandbox, f"kill -0 {os.getpid()}", user="root") if os.getpid() > 1000 else None
+    assert int(run(sandbox, "ps -e -o pid= | wc -l", user="root")) < 10
+    assert "pytest" not in run(sandbox, "ps -ef; cat /proc/[0-9]*/cmdline | tr '\\0' ' '", user="root")
 
 
 def test_thirty_two_bit_calls_end_the_program(sandbox):
-    sandbox.files.write("old.c", 'int main(void) { int r; __asm__ volatile ("int $0x80" : "=a"(r) : "a"(20) : "memory"); return r > 0 ? 0 : 1; }')
+    sandbox.files.write(
+        "old.c",
+        'int main(void) { int r; __asm__ volatile ("int $0x80" : "=a"(r) : "a"(20) : "memory"); return r > 0 ? 0 : 1; }',
+    )
     run(sandbox, "gcc old.c -o old", timeout=60)
     assert fails(sandbox, "./old").exit_code != 0
 

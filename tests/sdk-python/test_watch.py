@@ -3,8 +3,13 @@
 import time
 
 import pytest
+from e2b import (
+    FileNotFoundException,
+    InvalidArgumentException,
+    NotFoundException,
+    SandboxException,
+)
 from e2b import FilesystemEventType as Kind
-from e2b import FileNotFoundException, InvalidArgumentException, NotFoundException, SandboxException
 from helpers import run, until
 
 
@@ -116,7 +121,10 @@ def test_what_cannot_be_watched(sandbox):
 
 def test_a_flood_is_survived(sandbox, watch):
     watched = watch(recursive=True)
-    run(sandbox, "cd w && for d in $(seq 20); do mkdir $d; done; seq 20000 | awk '{print ($1 % 20 + 1) \"/\" $1}' | xargs touch")
+    run(
+        sandbox,
+        "cd w && for d in $(seq 20); do mkdir $d; done; seq 20000 | awk '{print ($1 % 20 + 1) \"/\" $1}' | xargs touch",
+    )
     assert len(watched.collect(1000)) > 1000
     sandbox.files.write("w/after", "x")
     assert run(sandbox, "echo fine") == "fine"

@@ -40,15 +40,11 @@ impl Server {
         let errors = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
         let mut command = leashed(hood);
         command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(&data_dir);
-        // What the caller's shell says must not reach it.
-        for (name, _) in std::env::vars_os().filter(|(name, _)| is_ours(&name.to_string_lossy())) {
-            command.env_remove(name);
-        }
-        let child = command.stdout(Stdio::piped()).stderr(errors).spawn().context("cannot run hood")?;
+        let child = without_ours(&mut command).stdout(Stdio::piped()).stderr(errors).spawn().context("cannot run hood")?;
         let mut server = Self { child, data_dir, env: BTreeMap::new(), log: log.to_owned() };
         let ready = server.wait_until_ready()?;
         println!("{ready} (log: {})", log.display());
-        let printed = read(leashed(hood).arg("env").arg("--data-dir").arg(&server.data_dir))?;
+        let printed = read(without_ours(leashed(hood).arg("env").arg("--data-dir").arg(&server.data_dir)))?;
         server.env = exports(&printed);
         ensure!(server.env.contains_key("E2B_API_KEY"), "`hood env` printed no E2B_API_KEY: {printed}");
         Ok(server)
@@ -103,8 +99,13 @@ impl Drop for Server {
     }
 }
 
-fn is_ours(name: &str) -> bool {
-    name.starts_with("E2B_") || name == "HOOD_DATA_DIR" || name == "HOOD_LISTEN"
+/// What the caller's shell says must not reach it: another server's address would win.
+fn without_ours(command: &mut Command) -> &mut Command {
+    let is_ours = |name: &str| name.starts_with("E2B_") || name == "HOOD_DATA_DIR" || name == "HOOD_LISTEN";
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_ours(&name.to_string_lossy())) {
+        command.env_remove(name);
+    }
+    command
 }
 
 /// A directory named by our process; those of processes that are no more are removed first.

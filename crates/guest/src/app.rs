@@ -9,6 +9,7 @@ use subtle::ConstantTimeEq;
 
 use crate::contexts::Contexts;
 use crate::filesystem::Watchers;
+use crate::host::Host;
 use crate::journal::Journal;
 use crate::process::Processes;
 use crate::reaper::Reaper;
@@ -25,6 +26,7 @@ pub(crate) struct Inner {
     pub(crate) forest: Forest,
     pub(crate) reaper: Reaper,
     pub(crate) journal: Journal,
+    pub(crate) host: Host,
     pub(crate) processes: Processes,
     pub(crate) watchers: Watchers,
     pub(crate) contexts: Contexts,
@@ -57,6 +59,7 @@ impl App {
             forest,
             reaper: Reaper::default(),
             journal,
+            host: Host::default(),
             processes: Processes::default(),
             watchers: Watchers::default(),
             contexts,

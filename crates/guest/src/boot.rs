@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use axum::serve::{Listener, ListenerExt};
 use base64::Engine;
 use hood_wire::{CODE_PORT, ENVD_PORT, GuestConfig, GuestEvent, Level, PROTOCOL};
+use tokio::io::AsyncBufReadExt;
 use tokio::net::TcpListener;
 
 use crate::app::App;
@@ -56,14 +57,23 @@ async fn serve(
     }
     app.journal.send(&GuestEvent::Ready { protocol: PROTOCOL });
     control.set_nonblocking(true)?;
-    let mut control = tokio::net::UnixStream::from_std(control)?;
-    let mut sink = tokio::io::sink();
+    let control = tokio::net::UnixStream::from_std(control)?;
     tokio::select! {
         // The three run for as long as the sandbox does; whichever ends first ends the guest.
         result = axum::serve(envd, http::envd(app.clone())) => result,
         result = axum::serve(code, http::code(app.clone())) => result,
         _ = reaper => Ok(()),
-        _ = tokio::io::copy(&mut control, &mut sink) => Ok(()),
+        () = listen_to_host(&app, control) => Ok(()),
+    }
+}
+
+/// Until the host closes the socket, which is how it says that it is over.
+async fn listen_to_host(app: &App, control: tokio::net::UnixStream) {
+    let mut lines = tokio::io::BufReader::new(control).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        if let Err(error) = app.host.hear(line.as_bytes()) {
+            app.journal.log(Level::Debug, "guest", format!("not understood from the host: {error}"));
+        }
     }
 }
 

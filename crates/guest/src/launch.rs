@@ -166,7 +166,7 @@ pub(crate) fn directory(app: &App, account: &Account, asked: Option<&str>) -> Re
 }
 
 /// Lowest first: the account's, the sandbox's, the request's (reference `e2b.md` 3.2).
-fn environment(
+pub(crate) fn environment(
     app: &App,
     account: &Account,
     request: &BTreeMap<String, String>,
@@ -247,7 +247,7 @@ impl Ends {
 }
 
 /// A pipe whose read end is ours and does not block.
-fn our_read() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
+pub(crate) fn our_read() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     rustix::io::ioctl_fionbio(&read, true)?;
     Ok((read, write))

@@ -16,6 +16,7 @@ mod connect;
 mod contexts;
 mod files;
 mod filesystem;
+mod host;
 mod http;
 mod journal;
 mod launch;

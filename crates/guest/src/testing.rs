@@ -32,6 +32,7 @@ pub(crate) fn test_app_with(contexts: Contexts) -> App {
         envs: BTreeMap::new(),
         account: Account { user: crate::accounts::user_name(uid), workdir: Some("/tmp".to_owned()) },
         limits: GuestLimits { memory_bytes: 1 << 30, cpu_milli: 1000, disk_bytes: 0 },
+        nursery: None,
         filter: String::new(),
         sent_at_ns: 0,
     };

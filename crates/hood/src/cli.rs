@@ -43,7 +43,14 @@ Exit codes:
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// Directory of the server: templates, sandboxes, keys
-    #[arg(long, global = true, env = "HOOD_DATA_DIR", default_value = "/var/lib/hood", value_name = "DIR")]
+    #[arg(
+        long,
+        global = true,
+        env = "HOOD_DATA_DIR",
+        hide_env_values = true,
+        default_value = "/var/lib/hood",
+        value_name = "DIR"
+    )]
     pub(crate) data_dir: PathBuf,
     /// Address of the server, before `E2B_API_URL` and the one that runs on the data directory
     #[arg(long, global = true, value_name = "URL")]
@@ -95,7 +102,13 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
     /// Address to listen on; port 0 takes a free one
-    #[arg(long, env = "HOOD_LISTEN", default_value = "127.0.0.1:7070", value_name = "ADDRESS")]
+    #[arg(
+        long,
+        env = "HOOD_LISTEN",
+        hide_env_values = true,
+        default_value = "127.0.0.1:7070",
+        value_name = "ADDRESS"
+    )]
     pub(crate) listen: SocketAddr,
     /// Sandboxes that may live at once
     #[arg(long, default_value_t = hood_engine::limits::MAX_SANDBOXES, value_name = "N")]

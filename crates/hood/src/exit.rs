@@ -71,7 +71,7 @@ impl fmt::Display for Hinted {
 impl Error for Hinted {}
 
 /// Shows what went wrong, if anything did.
-pub(crate) fn report(outcome: Result<Exit>, printer: &Printer) -> ExitCode {
+pub(crate) fn report(outcome: Result<Exit>, printer: Printer) -> ExitCode {
     let exit = match outcome {
         Ok(exit) => exit,
         // Whoever reads us has seen enough.
@@ -85,7 +85,7 @@ pub(crate) fn report(outcome: Result<Exit>, printer: &Printer) -> ExitCode {
 }
 
 /// One line for the error with its causes, one for what to do.
-pub(crate) fn show(error: &anyhow::Error, printer: &Printer) {
+pub(crate) fn show(error: &anyhow::Error, printer: Printer) {
     printer.error(&with_causes(error));
     if let Some(hint) = error.chain().find_map(hint_of) {
         printer.hint(&hint);

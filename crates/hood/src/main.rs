@@ -25,7 +25,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let context = Context::new(&cli.global);
     let outcome = run(cli.command, &context);
-    exit::report(outcome, &context.printer)
+    exit::report(outcome, context.printer)
 }
 
 fn run(command: Command, context: &Context) -> Result<Exit> {

@@ -32,6 +32,9 @@ use world::{KernelEntropy, SystemClock};
 /// The guest's program, built by `build.rs`.
 static GUEST: &[u8] = include_bytes!(env!("HOOD_GUEST"));
 
+/// The library by which a nursery's forks step into sandboxes, built by `build.rs`.
+static JOINER: &[u8] = include_bytes!(env!("HOOD_JOINER"));
+
 /// How long requests in flight may take to end after SIGTERM. Sandboxes are ended first, which cuts their streams.
 const DRAIN: Duration = Duration::from_secs(5);
 
@@ -91,6 +94,7 @@ async fn build(options: &Options) -> Result<Server> {
     let config = hood_driver_native::Config {
         data_dir: data_dir.path().to_owned(),
         guest: GUEST,
+        joiner: JOINER,
         layers: layers_size(data_dir)?,
     };
     let driver = tokio::task::spawn_blocking(move || NativeDriver::start(&config))

@@ -6,7 +6,7 @@ mod printer;
 mod raw;
 mod table;
 
-pub(crate) use escape::{escape, escape_lines};
+pub(crate) use escape::{escape, escape_lines, is_dangerous};
 pub(crate) use input::standard_input;
 pub(crate) use printer::{OutputClosed, Paint, Printer};
 pub(crate) use raw::{RawMode, window_size};

@@ -99,6 +99,7 @@ impl Store {
             env,
             cpu: recipe.resources.cpu,
             memory_mib: recipe.resources.memory_mib,
+            nursery: recipe.nursery.clone(),
         })
     }
 }

@@ -37,6 +37,9 @@ pub struct Recipe {
     /// Environment of every command and context, on top of that of `from`.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
+    /// A kernel that may be kept warm and forked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nursery: Option<Nursery>,
     /// One layer each, bottom first.
     #[serde(rename = "step")]
     pub steps: Vec<Step>,
@@ -50,6 +53,22 @@ pub struct Resources {
     pub cpu: u32,
     /// Memory, MiB.
     pub memory_mib: u64,
+}
+
+/// A kernel that may be kept warm and forked: what to start, and what to load before the first fork.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nursery {
+    /// The language whose contexts are forked from it.
+    pub language: String,
+    /// The program in the template; the driver adds its own arguments.
+    pub argv: Vec<String>,
+    /// Modules.
+    #[serde(default)]
+    pub imports: Vec<String>,
+    /// Code that touches what a first cell touches.
+    #[serde(default)]
+    pub warm_up: Vec<String>,
 }
 
 /// One layer's worth of work.

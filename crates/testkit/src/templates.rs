@@ -24,7 +24,7 @@ pub fn template(name: &str) -> Template {
     Template {
         id: format!("t-{name}"),
         name: name.into(),
-        root: RootFs { key: name.into(), layers: Vec::new() },
+        root: RootFs { key: name.into(), layers: Vec::new(), nursery: None },
         resources: Resources {
             memory: Bytes::mib(512),
             cpu: MilliCpu::cores(1),

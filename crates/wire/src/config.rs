@@ -21,6 +21,9 @@ pub struct GuestConfig {
     pub account: Account,
     /// Ceilings the guest keeps itself.
     pub limits: GuestLimits,
+    /// The language whose kernels the host can fork from a nursery, if any.
+    #[serde(default)]
+    pub nursery: Option<String>,
     /// The payload's seccomp program (`struct sock_filter` array, base64), loaded by the guest into every process
     /// that it starts. The guest itself runs under a slightly wider one.
     pub filter: String,

@@ -19,6 +19,9 @@ pub enum GuestEvent {
         /// What it was doing, and the error.
         message: String,
     },
+    /// The guest asks for a context's kernel, forked from the template's nursery. Comes with three descriptors: the
+    /// kernel's socket, its stdout and its stderr. Answered by [`crate::HostMessage`]s that carry `request`.
+    Fork(ForkRequest),
     /// Something a user may want to read in the sandbox's log.
     Log {
         /// How bad it is.
@@ -28,6 +31,25 @@ pub enum GuestEvent {
         /// One line of text.
         message: String,
     },
+}
+
+/// A kernel as the guest wants it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkRequest {
+    /// The guest's number for it.
+    pub request: u64,
+    /// Name of the cgroup that it shall live in, beneath the sandbox's own.
+    pub group: String,
+    /// Its whole environment.
+    pub env: std::collections::BTreeMap<String, String>,
+    /// Where it starts.
+    pub cwd: String,
+    /// Who it runs as.
+    pub uid: u32,
+    /// With which group.
+    pub gid: u32,
+    /// And which supplementary ones.
+    pub groups: Vec<u32>,
 }
 
 /// Severity of a log line.

@@ -82,6 +82,7 @@ def _ready():
 
     return {
         "type": "ready",
+        "pid": os.getpid(),
         "language": "python",
         "version": ".".join(map(str, sys.version_info[:3])),
         "implementation": f"IPython {IPython.__version__}",

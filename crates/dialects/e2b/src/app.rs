@@ -37,7 +37,8 @@ pub struct App {
     pub(crate) templates: Arc<dyn Templates>,
     pub(crate) domain: Arc<str>,
     pub(crate) idempotency: Arc<Idempotency>,
-    pub(crate) tunnels: TaskTracker,
+    /// Tunnels, and bodies being read out: what goes on after an answer.
+    pub(crate) tasks: TaskTracker,
 }
 
 impl App {
@@ -50,7 +51,7 @@ impl App {
             templates,
             domain: domain.to_ascii_lowercase().into(),
             idempotency: Arc::new(Idempotency::default()),
-            tunnels: TaskTracker::new(),
+            tasks: TaskTracker::new(),
         }
     }
 }

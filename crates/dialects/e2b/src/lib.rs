@@ -14,6 +14,7 @@ mod idempotency;
 pub mod limits;
 mod reply;
 mod router;
+mod unread;
 mod wire;
 
 pub use app::{App, Keys, StoredKeys};

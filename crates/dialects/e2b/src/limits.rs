@@ -29,6 +29,8 @@ macro_rules! limits {
 limits! {
     JSON_BODY: usize = 1 << 20, bytes, "a control-plane request body", "413";
     JSON_BODY_TIME: Duration = Duration::from_secs(30), time, "time for a control-plane request body to arrive", "408";
+    UNREAD_BODY: usize = 64 << 20, bytes, "what is still read of a request body after the answer", "the connection is closed";
+    UNREAD_BODY_TIME: Duration = Duration::from_secs(10), time, "how long it is read", "the connection is closed";
     PAGE: usize = 100, count, "sandboxes on one page of a listing", "400";
     LOG_LINES: usize = 1000, count, "log lines in one answer", "400";
     METRICS_IDS: usize = 100, count, "sandboxes in one `GET /sandboxes/metrics`", "400";
@@ -71,7 +73,7 @@ mod tests {
     #[test]
     fn values_have_their_unit() {
         let values: Vec<_> = inventory().into_iter().map(|limit| limit.value).collect();
-        assert_eq!(&values[..3], ["1 MiB", "30 s", "100"]);
+        assert_eq!(&values[..3], ["1 MiB", "30 s", "64 MiB"]);
         assert_eq!(values.last().map(String::as_str), Some("250 ms"));
     }
 }

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use tower::ServiceExt;
 
 use crate::app::App;
+use crate::unread::read_out;
 use crate::{control, data};
 
 /// Everything: the control plane, and for requests that are addressed to a sandbox, the data path.
@@ -24,6 +25,7 @@ pub fn router_beside(app: App, local: Router) -> Router {
 }
 
 async fn dispatch(app: App, control: Router, request: Request<Body>) -> Response {
+    let request = read_out(request, &app.tasks);
     match data::target(&request, &app.domain) {
         Ok(data::Target::Control) => match control.oneshot(request).await {
             Ok(response) => response,

@@ -13,5 +13,5 @@ mod units;
 pub use driver::{ByteStream, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Usage};
 pub use ids::{ParseIdError, SandboxId};
 pub use isolation::{Check, Standing, Wall};
-pub use spec::{RootFs, RootMode, Spec};
+pub use spec::{Nursery, RootFs, RootMode, Spec};
 pub use units::{Bytes, MilliCpu, Resources};

@@ -24,10 +24,25 @@ pub struct Spec {
 /// A template's root filesystem: read-only, shared by all its sandboxes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootFs {
-    /// Identity of the contents. Sandboxes with the same key may share a builder (and later a nursery).
+    /// Identity of the contents, the nursery included. Sandboxes with the same key may share a builder (and later a nursery).
     pub key: String,
     /// Directories, bottom layer first.
     pub layers: Vec<PathBuf>,
+    /// The kernel that drivers which can fork may keep warm.
+    pub nursery: Option<Nursery>,
+}
+
+/// A language kernel that can be forked from a warm parent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nursery {
+    /// The language, as contexts name it.
+    pub language: String,
+    /// The parent's program; the driver adds its own arguments.
+    pub argv: Vec<String>,
+    /// Modules to import before the first fork.
+    pub imports: Vec<String>,
+    /// Code to run before the first fork, so that forks share its pages.
+    pub warm_up: Vec<String>,
 }
 
 /// Whether the root filesystem may be written.

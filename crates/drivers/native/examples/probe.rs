@@ -21,7 +21,7 @@ fn main() -> anyhow::Result<()> {
 
 async fn run(guest: &'static [u8], data: &str, layers: &[String]) -> anyhow::Result<()> {
     let start = Instant::now();
-    let config = Config { data_dir: data.into(), guest, layers: Bytes::gib(20) };
+    let config = Config { data_dir: data.into(), guest, joiner: &[], layers: Bytes::gib(20) };
     let driver = NativeDriver::start(&config)?;
     println!("driver up in {:?}; quota: {:?}", start.elapsed(), driver.why_no_quota());
     let (events, mut told) = tokio::sync::mpsc::channel(100);
@@ -29,7 +29,11 @@ async fn run(guest: &'static [u8], data: &str, layers: &[String]) -> anyhow::Res
         let id = SandboxId::from_random([round; 20]);
         let spec = Spec {
             id: id.clone(),
-            root: RootFs { key: "probe".into(), layers: layers.iter().map(Into::into).collect() },
+            root: RootFs {
+                key: "probe".into(),
+                layers: layers.iter().map(Into::into).collect(),
+                nursery: None,
+            },
             root_mode: RootMode::Writable,
             resources: Resources {
                 memory: Bytes::mib(512),
@@ -45,6 +49,7 @@ async fn run(guest: &'static [u8], data: &str, layers: &[String]) -> anyhow::Res
                 envs: std::collections::BTreeMap::new(),
                 account: Account { user: "user".into(), workdir: None },
                 limits: GuestLimits { memory_bytes: 512 << 20, cpu_milli: 1000, disk_bytes: 1 << 30 },
+                nursery: None,
                 filter: String::new(),
                 sent_at_ns: 0,
             },

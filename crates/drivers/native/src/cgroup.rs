@@ -44,6 +44,9 @@ pub(crate) trait Limits: Send + Sync {
     /// Makes its groups and sets its ceilings. Returns the v1 `tasks` files that its first process writes itself into.
     fn make(&self, id: &SandboxId, template: &TemplateGroup, ask: &Resources) -> io::Result<Vec<OwnedFd>>;
 
+    /// The v1 `tasks` files of a sandbox that exists.
+    fn tasks(&self, id: &SandboxId) -> io::Result<Vec<OwnedFd>>;
+
     /// Removes its groups; succeeds on what is not there.
     fn remove(&self, id: &SandboxId) -> io::Result<()>;
 

@@ -12,19 +12,20 @@ use hood_driver_api::{
     ByteStream, Bytes, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, SandboxId, Spec,
     Usage,
 };
-use hood_wire::GuestEvent;
+use hood_wire::{ForkRequest, GuestEvent, HostMessage};
 use rustix::fs::{MemfdFlags, SealFlags};
 use tokio::sync::Semaphore;
 
 use crate::ceilings;
 use crate::cgroup::{self, Life, Limits, Mounts};
 use crate::checks;
+use crate::control::{Control, Writer};
 use crate::helper::{Warden, step};
 use crate::instance;
 use crate::layer::Layers;
 use crate::netdoor::NetDoor;
 use crate::root::Statics;
-use crate::sandbox::{self, Control, Sandbox};
+use crate::sandbox::{self, Sandbox};
 use crate::seccomp::{self, Who};
 use crate::templates::Templates;
 
@@ -44,6 +45,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// The guest's program.
     pub guest: &'static [u8],
+    /// The library by which a nursery's forks step into sandboxes.
+    pub joiner: &'static [u8],
     /// Most bytes that all writable layers together may take of the disk.
     pub layers: Bytes,
 }
@@ -65,6 +68,7 @@ pub(crate) struct Host {
     pub(crate) statics: Statics,
     pub(crate) templates: Templates,
     pub(crate) guest: OwnedFd,
+    pub(crate) joiner: OwnedFd,
     pub(crate) payload_filter: Vec<u8>,
     netdoor: NetDoor,
     swept: usize,
@@ -110,7 +114,8 @@ impl NativeDriver {
             layers,
             statics,
             templates: Templates::default(),
-            guest: sealed_program(config.guest).map_err(|e| step("guest program", e))?,
+            guest: sealed_program("hood-guest", config.guest).map_err(|e| step("guest program", e))?,
+            joiner: sealed_program("hood-joiner", config.joiner).map_err(|e| step("joiner", e))?,
             payload_filter: payload_filter.iter().flat_map(|i| i.to_bytes()).collect(),
             netdoor: NetDoor::start().map_err(|e| step("netdoor", e))?,
             swept,
@@ -130,7 +135,7 @@ impl NativeDriver {
 
     async fn blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Host) -> Result<T, DriverError> + Send + 'static,
+        work: impl FnOnce(&Arc<Host>) -> Result<T, DriverError> + Send + 'static,
     ) -> Result<T, DriverError> {
         let gone = |_| DriverError::Host("the driver is stopping".to_owned());
         let turn = self.turns.clone().acquire_owned().await.map_err(gone)?;
@@ -160,6 +165,21 @@ impl NativeDriver {
         }
     }
 
+    /// Off the reader's path: opening groups takes system calls, and the answer goes straight to the guest.
+    fn fork(&self, id: &SandboxId, request: ForkRequest, ends: Option<[OwnedFd; 3]>, writer: Writer) {
+        let (entry, host) = (self.entry(id), self.host.clone());
+        tokio::task::spawn_blocking(move || {
+            let forked = match (entry, ends) {
+                (Some(entry), Some(ends)) => entry.sandbox.fork(&host, &request, &ends, &writer),
+                (None, _) => Err("the sandbox is not up yet".to_owned()),
+                (_, None) => Err("the request came without its descriptors".to_owned()),
+            };
+            if let Err(reason) = forked {
+                writer.send(&HostMessage::Refused { request: request.request, reason });
+            }
+        });
+    }
+
     fn entry(&self, id: &SandboxId) -> Option<Arc<Entry>> {
         lock(&self.sandboxes).get(id).cloned()
     }
@@ -173,9 +193,16 @@ async fn watch(
     mut control: Control,
     events: EventSink,
 ) {
-    while let Ok(Some(event)) = sandbox::next_event(&mut control).await {
-        if matches!(event, GuestEvent::Ready { .. }) {
-            continue;
+    let writer = control.writer();
+    while let Ok(Some(event)) = control.next().await {
+        match event {
+            GuestEvent::Ready { .. } => continue,
+            GuestEvent::Fork(request) => {
+                let ends = control.take_descriptors();
+                driver.fork(&id, request, ends, writer.clone());
+                continue;
+            }
+            GuestEvent::Failed { .. } | GuestEvent::Log { .. } => {}
         }
         if events.send(DriverEvent { id: id.clone(), event: Event::Guest(event) }).await.is_err() {
             return;
@@ -251,9 +278,9 @@ impl Drop for Host {
 }
 
 /// The guest's program as a sealed file without a name: nobody inside can overwrite it (CVE-2019-5736).
-fn sealed_program(program: &[u8]) -> io::Result<OwnedFd> {
+fn sealed_program(name: &str, program: &[u8]) -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    let file = rustix::fs::memfd_create("hood-guest", flags)?;
+    let file = rustix::fs::memfd_create(name, flags)?;
     let mut rest = program;
     while !rest.is_empty() {
         let n = rustix::io::write(file.as_fd(), rest)?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use hood_driver_api::DriverError;
 
 use crate::sys::{fork, socket};
-use crate::warden::messages::{Answer, Build, IdLine, ToWarden};
+use crate::warden::messages::{Answer, Build, IdLine, Nurse, ToBuilder, ToWarden};
 
 /// A helper that has not answered by then is stuck.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
@@ -81,14 +81,24 @@ impl Builder {
     /// Puts up the walls of one sandbox: the guest's pidfd and its network namespace.
     pub(crate) fn build(
         &self,
-        build: &Build,
+        build: Build,
         fds: &[BorrowedFd<'_>],
     ) -> Result<(OwnedFd, OwnedFd), DriverError> {
         let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
-        socket::send(&*socket, build, fds).map_err(|e| step("builder", e))?;
+        let request = ToBuilder::Build(build);
+        socket::send(&*socket, &request, fds).map_err(|e| step("builder", e))?;
         let fds = answer(&socket)?;
         let [pidfd, netns] = <[OwnedFd; 2]>::try_from(fds).map_err(|_| protocol("builder"))?;
         Ok((pidfd, netns))
+    }
+}
+
+impl Builder {
+    /// Starts the template's nursery; see [`ToBuilder::Nurse`] for the descriptors.
+    pub(crate) fn nurse(&self, nurse: Nurse, fds: &[BorrowedFd<'_>]) -> Result<(), DriverError> {
+        let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        socket::send(&*socket, &ToBuilder::Nurse(nurse), fds).map_err(|e| step("builder", e))?;
+        answer(&socket).map(drop)
     }
 }
 

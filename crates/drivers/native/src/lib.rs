@@ -8,11 +8,13 @@
 mod ceilings;
 mod cgroup;
 mod checks;
+mod control;
 mod driver;
 mod helper;
 mod instance;
 mod layer;
 mod netdoor;
+mod nursery;
 mod random;
 mod root;
 mod sandbox;

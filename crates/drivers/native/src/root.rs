@@ -4,7 +4,7 @@ mod statics;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hood_driver_api::RootFs;
 use rustix::fs::{Mode, OFlags};
@@ -24,12 +24,7 @@ use crate::templates::Maps;
 /// Made by the host, not inside: only then do renames of directories work and can nobody inside forge the overlay's
 /// marks (reference `walls.md` 1.3). Layers go in by descriptor, so that no host path shows in `mountinfo`.
 pub(crate) fn overlay(root: &RootFs, layer: &Layer, maps: &Maps) -> io::Result<OwnedFd> {
-    let lowers = root
-        .layers
-        .iter()
-        .rev()
-        .map(|path| mapped(open_layer(path)?.as_fd(), maps.lower.as_fd(), Forbid::WRITE))
-        .collect::<io::Result<Vec<_>>>()?;
+    let lowers = lowers(root, maps)?;
     // Upper and work must lie on one mount: map the layer's directory and open both beneath the clone.
     let writable = mapped(layer.dir.as_fd(), maps.upper.as_fd(), Forbid::default())?;
     let upper = open_beneath(&writable, UPPER)?;
@@ -39,6 +34,29 @@ pub(crate) fn overlay(root: &RootFs, layer: &Layer, maps: &Maps) -> io::Result<O
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => by_name(&lowers, &upper, &work),
         other => other,
     }
+}
+
+/// A template's layers alone, ids mapped to the template's own range: what its nursery lives in.
+pub(crate) fn read_only(root: &RootFs, maps: &Maps) -> io::Result<OwnedFd> {
+    let lowers = lowers(root, maps)?;
+    // An overlay needs two layers; one is its own view.
+    let [_, _, ..] = lowers.as_slice() else {
+        return lowers.into_iter().next().ok_or_else(|| io::ErrorKind::NotFound.into());
+    };
+    let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for lower in &lowers {
+        fsconfig_set_fd(context.as_fd(), "lowerdir+", lower.as_fd())?;
+    }
+    fsconfig_create(context.as_fd())?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NODEV
+        | MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_RDONLY;
+    Ok(fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
+}
+
+fn lowers(root: &RootFs, maps: &Maps) -> io::Result<Vec<OwnedFd>> {
+    let map = |path: &PathBuf| mapped(open_layer(path)?.as_fd(), maps.lower.as_fd(), Forbid::WRITE);
+    root.layers.iter().rev().map(map).collect()
 }
 
 fn by_descriptor(lowers: &[OwnedFd], upper: &OwnedFd, work: &OwnedFd) -> io::Result<OwnedFd> {

@@ -19,13 +19,13 @@ use std::sync::Arc;
 
 use base64::Engine;
 use hood_driver_api::{DriverError, RootMode, SandboxId, Spec, Usage};
-use hood_wire::{GuestConfig, GuestEvent, MAX_EVENT_BYTES, PROTOCOL, decode_event};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::UnixStream;
+use hood_wire::{ForkRequest, GuestConfig, GuestEvent, PROTOCOL};
 
+use crate::control::{Control, Writer};
 use crate::driver::{END_PATIENCE, Host, READY_LIMIT};
 use crate::helper::step;
 use crate::layer::Kind;
+use crate::nursery::Place;
 use crate::random;
 use crate::root;
 use crate::templates::{Live, Slot};
@@ -34,16 +34,18 @@ use crate::warden::messages::{Build, Role};
 /// Share of the memory ceiling that `/dev/shm` may take.
 const SHM_SHARE: u64 = 2;
 
+/// How far behind the pids controller's limit the user namespace's stands: were it met first, nobody would count the
+/// refusals, and the end of a fork bomb would have no reason.
+const SECOND_FENCE: u64 = 2;
+
 /// A built sandbox. Dropping it takes nothing away: `unmake` does.
 pub(crate) struct Sandbox {
     pub(crate) id: SandboxId,
     pub(crate) netns: Arc<OwnedFd>,
+    pidfd: OwnedFd,
     live: Arc<Live>,
     _slot: Slot,
 }
-
-/// The host's end of a guest's control socket, after `Ready`.
-pub(crate) type Control = BufReader<UnixStream>;
 
 /// What is there before the guest has answered.
 pub(crate) struct Raised {
@@ -53,14 +55,15 @@ pub(crate) struct Raised {
 }
 
 /// Puts everything up but the guest's answer. Blocks for some milliseconds. On an error nothing is left.
-pub(crate) fn raise(host: &Host, spec: &Spec) -> Result<Raised, DriverError> {
+pub(crate) fn raise(host: &Arc<Host>, spec: &Spec) -> Result<Raised, DriverError> {
     let live = host.templates.open(&spec.root, &host.warden, &host.life)?;
+    live.cradle.tend(host, &live, &spec.root);
     let slot = live.slot()?;
     let raised = raise_in(host, spec, &live, &slot);
     match raised {
-        Ok((netns, control, config)) => {
-            let sandbox = Sandbox { id: spec.id.clone(), netns: Arc::new(netns), live, _slot: slot };
-            Ok(Raised { sandbox, control, config })
+        Ok(Up { pidfd, netns, control }) => {
+            let sandbox = Sandbox { id: spec.id.clone(), netns: Arc::new(netns), pidfd, live, _slot: slot };
+            Ok(Raised { sandbox, control, config: config(host, spec) })
         }
         Err(error) => {
             if is_helper_gone(&error) {
@@ -74,12 +77,14 @@ pub(crate) fn raise(host: &Host, spec: &Spec) -> Result<Raised, DriverError> {
     }
 }
 
-fn raise_in(
-    host: &Host,
-    spec: &Spec,
-    live: &Arc<Live>,
-    slot: &Slot,
-) -> Result<(OwnedFd, StdUnixStream, GuestConfig), DriverError> {
+/// What the builder has put up.
+struct Up {
+    pidfd: OwnedFd,
+    netns: OwnedFd,
+    control: StdUnixStream,
+}
+
+fn raise_in(host: &Host, spec: &Spec, live: &Arc<Live>, slot: &Slot) -> Result<Up, DriverError> {
     let id = &spec.id;
     let maps = host.templates.maps(slot, &host.warden)?;
     let tasks = host.limits.make(id, &live.group, &spec.resources).map_err(|e| step("limits", e))?;
@@ -101,7 +106,7 @@ fn raise_in(
         roles,
         hostname: id.as_str().to_owned(),
         first_id: slot.first_id(),
-        max_processes: u64::from(spec.resources.pids),
+        max_processes: u64::from(spec.resources.pids) * SECOND_FENCE,
         shm_bytes: spec.resources.memory.0 / SHM_SHARE,
         boot_id: random::uuid(),
         writable: match &spec.root_mode {
@@ -110,14 +115,14 @@ fn raise_in(
         },
         views: host.limits.views(),
     };
-    // The guest's pidfd is not kept: its group is the handle that also reaches its children.
-    let (_pidfd, netns) = live.builder.build(&build, &fds)?;
-    Ok((netns, ours, config(host, spec)))
+    let (pidfd, netns) = live.builder.build(build, &fds)?;
+    Ok(Up { pidfd, netns, control: ours })
 }
 
 /// What only the driver knows of a guest's configuration.
 fn config(host: &Host, spec: &Spec) -> GuestConfig {
     let mut config = spec.guest.clone();
+    config.nursery = spec.root.nursery.as_ref().map(|nursery| nursery.language.clone());
     config.filter = base64::engine::general_purpose::STANDARD.encode(&host.payload_filter);
     if host.layers.kind() == Kind::Plain {
         config.limits.disk_bytes = 0;
@@ -139,13 +144,11 @@ impl Raised {
 
 async fn greet(control: StdUnixStream, config: &GuestConfig) -> Result<Control, DriverError> {
     let guest = |error: io::Error| DriverError::Guest(error.to_string());
-    control.set_nonblocking(true).map_err(guest)?;
-    let mut control = UnixStream::from_std(control).map_err(guest)?;
+    let mut control = Control::new(control).map_err(guest)?;
     let mut line = serde_json::to_vec(config).map_err(|e| guest(io::Error::other(e)))?;
     line.push(b'\n');
-    control.write_all(&line).await.map_err(guest)?;
-    let mut control = BufReader::new(control);
-    match next_event(&mut control).await.map_err(guest)? {
+    control.send(&line).await.map_err(guest)?;
+    match control.next().await.map_err(guest)? {
         Some(GuestEvent::Ready { protocol: PROTOCOL }) => Ok(control),
         Some(GuestEvent::Ready { protocol }) => {
             Err(DriverError::Guest(format!("it speaks protocol {protocol}, this server {PROTOCOL}")))
@@ -153,23 +156,10 @@ async fn greet(control: StdUnixStream, config: &GuestConfig) -> Result<Control, 
         Some(GuestEvent::Failed { message } | GuestEvent::Log { message, .. }) => {
             Err(DriverError::Guest(message))
         }
+        Some(GuestEvent::Fork(_)) => {
+            Err(DriverError::Guest("it asks for forks before it is ready".to_owned()))
+        }
         None => Err(DriverError::Guest("it ended before it was ready".to_owned())),
-    }
-}
-
-/// The guest's next event; `None` when it is gone. Lines that are too long or no events are skipped: the guest's bytes
-/// are never trusted.
-pub(crate) async fn next_event(control: &mut Control) -> io::Result<Option<GuestEvent>> {
-    loop {
-        let mut line = Vec::new();
-        let limit = MAX_EVENT_BYTES as u64 + 1;
-        let read = (&mut *control).take(limit).read_until(b'\n', &mut line).await?;
-        if read == 0 {
-            return Ok(None);
-        }
-        if let Some(event) = decode_event(line.trim_ascii_end()) {
-            return Ok(Some(event));
-        }
     }
 }
 
@@ -177,6 +167,21 @@ impl Sandbox {
     /// Ends every process and removes everything. Blocks until the last process is gone.
     pub(crate) fn take_away(&self, host: &Host) -> Result<(), DriverError> {
         take_away(host, &self.live, &self.id)
+    }
+
+    /// Asks the template's nursery for a kernel inside. The answer goes to the guest.
+    pub(crate) fn fork(
+        &self,
+        host: &Host,
+        request: &ForkRequest,
+        ends: &[OwnedFd; 3],
+        writer: &Writer,
+    ) -> Result<(), String> {
+        let told = |error: io::Error| error.to_string();
+        let group = self.live.group.of_guest(&self.id, &request.group).map_err(told)?;
+        let tasks = host.limits.tasks(&self.id).map_err(told)?;
+        let place = Place { pidfd: self.pidfd.as_fd(), group: &group, tasks: &tasks, ends };
+        self.live.cradle.fork(request, &place, writer)
     }
 
     /// What it uses.

@@ -8,6 +8,7 @@ use hood_driver_api::{DriverError, RootFs};
 
 use crate::cgroup::{Life, TemplateGroup};
 use crate::helper::{Builder, Warden, step};
+use crate::nursery::Cradle;
 use crate::warden::messages::IdLine;
 
 /// Ids of one sandbox: what an ordinary system has.
@@ -30,6 +31,7 @@ const HOST_ROOT_ON_DISK: u32 = RANGE;
 pub(crate) struct Live {
     pub(crate) builder: Builder,
     pub(crate) group: TemplateGroup,
+    pub(crate) cradle: Arc<Cradle>,
     number: u32,
     slots: Mutex<Slots>,
 }
@@ -70,6 +72,7 @@ impl Templates {
         if all.len() >= MAX_TEMPLATES as usize {
             let idle = all.iter().find(|(_, live)| Arc::strong_count(live) == 1).map(|(key, _)| key.clone());
             if let Some(live) = idle.and_then(|key| all.remove(&key)) {
+                live.cradle.clear();
                 live.group.end_all(crate::driver::END_PATIENCE).map_err(|e| step("builder's end", e))?;
             }
         }
@@ -81,7 +84,7 @@ impl Templates {
         let group = life.template(number, base).map_err(|e| step("template's cgroup", e))?;
         let home = group.builder().map_err(|e| step("template's cgroup", e))?;
         let builder = warden.builder(base, BLOCK, &home)?;
-        let live = Arc::new(Live { builder, group, number, slots: Mutex::default() });
+        let live = Arc::new(Live { builder, group, cradle: Arc::default(), number, slots: Mutex::default() });
         all.insert(root.key.clone(), live.clone());
         Ok(live)
     }
@@ -94,6 +97,7 @@ impl Templates {
     /// Ends every builder, and with it whatever is left of its sandboxes.
     pub(crate) fn end_all(&self) {
         for (_, live) in lock(&self.live).drain() {
+            live.cradle.clear();
             if let Err(error) = live.group.end_all(crate::driver::END_PATIENCE) {
                 tracing::warn!(%error, "a builder did not end");
             }
@@ -102,7 +106,15 @@ impl Templates {
 
     /// The maps of a slot.
     pub(crate) fn maps(&self, slot: &Slot, warden: &Warden) -> Result<Arc<Maps>, DriverError> {
-        let outside = slot.first_id_outside();
+        self.maps_from(slot.first_id_outside(), warden)
+    }
+
+    /// The maps of a template's own range, which its nursery sees the files through.
+    pub(crate) fn own_maps(&self, live: &Live, warden: &Warden) -> Result<Arc<Maps>, DriverError> {
+        self.maps_from(BLOCK * live.number, warden)
+    }
+
+    fn maps_from(&self, outside: u32, warden: &Warden) -> Result<Arc<Maps>, DriverError> {
         if let Some(maps) = lock(&self.maps).get(&outside) {
             return Ok(maps.clone());
         }

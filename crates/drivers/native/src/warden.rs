@@ -12,13 +12,14 @@
 //!    └───── builder (root in U, PID 1 of pidns(U)) ── guest of each sandbox (root in S, child of U)
 //! ```
 //!
-//! Reading order: [`messages`], [`serve`], [`builder`], [`init`].
+//! Reading order: [`messages`], [`serve`], [`builder`], [`init`], [`nursery`].
 
 mod builder;
 mod init;
 mod masks;
 pub(crate) mod messages;
 mod mounts;
+mod nursery;
 mod serve;
 
 pub use serve::run;

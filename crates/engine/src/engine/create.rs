@@ -191,6 +191,7 @@ impl Shared {
                 cpu_milli: record.resources.cpu.0,
                 disk_bytes: record.resources.disk.0,
             },
+            nursery: None,
             filter: String::new(),
             sent_at_ns: self.clock.now().unix_timestamp_nanos(),
         };

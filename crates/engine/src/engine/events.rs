@@ -36,7 +36,8 @@ impl Shared {
 
     fn note(&self, id: &SandboxId, said: GuestEvent) {
         let (level, logger, message) = match said {
-            GuestEvent::Ready { .. } => return,
+            // The driver answers these itself.
+            GuestEvent::Ready { .. } | GuestEvent::Fork(_) => return,
             GuestEvent::Failed { message } => (Level::Error, "guest".to_owned(), message),
             GuestEvent::Log { level, logger, message } => (level, logger.chars().take(32).collect(), message),
         };

@@ -94,7 +94,7 @@ impl Cell {
                 self.outbox.push(&Line::NumberOfExecutions { execution_count });
             }
             // E2B's clients have no updates: each would show as one more result.
-            Message::Display { update: true, .. } | Message::Clear { .. } | Message::Ready {} => {}
+            Message::Display { update: true, .. } | Message::Clear { .. } | Message::Ready { .. } => {}
             Message::Display { data, main, .. } => self.outbox.push(&wire::result(data, main)),
             Message::Error { name, value, traceback, .. } => {
                 self.fail(CellError { name, value, traceback: traceback.text() });

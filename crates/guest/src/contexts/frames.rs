@@ -99,7 +99,7 @@ mod tests {
                 frames.push(part);
                 found.extend(all(&mut frames));
             }
-            let expected = [Ok(Message::Ready {}), Ok(Message::Done { id: "1".to_owned() })];
+            let expected = [Ok(Message::Ready { pid: None }), Ok(Message::Done { id: "1".to_owned() })];
             assert_eq!(found, expected, "cut at {cut}");
         }
     }
@@ -111,7 +111,7 @@ mod tests {
         let found = all(&mut frames);
         assert_eq!(found.len(), 5);
         assert!(found[..4].iter().all(|f| *f == Err(BadFrame::Malformed { ack: None })));
-        assert_eq!(found[4], Ok(Message::Ready {}));
+        assert_eq!(found[4], Ok(Message::Ready { pid: None }));
     }
 
     #[test]
@@ -140,6 +140,6 @@ mod tests {
         }
         assert_eq!(bad, 1);
         frames.push(b"\n{\"type\":\"ready\"}\n");
-        assert_eq!(all(&mut frames), [Ok(Message::Ready {})]);
+        assert_eq!(all(&mut frames), [Ok(Message::Ready { pid: None })]);
     }
 }

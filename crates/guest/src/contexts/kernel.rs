@@ -1,12 +1,14 @@
 //! A kernel's process: its start, its socket and its two pipes, as one stream of events.
 
+use std::collections::BTreeMap;
 use std::future::pending;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
+use hood_wire::ForkRequest;
 use rustix::process::{Pid, Signal};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
@@ -19,7 +21,7 @@ use super::outbox::Source;
 use super::protocol::{Message, Order};
 use super::text::Decoder;
 use crate::app::App;
-use crate::launch::{Launch, LaunchError, Stdio, launch};
+use crate::launch::{Launch, LaunchError, Stdio, account, directory, environment, launch, our_read};
 use crate::oom::OomWatch;
 use crate::reaper::Exit;
 use crate::sys::tree::{Tree, signal_group};
@@ -48,7 +50,8 @@ const REMOVAL_PAUSE: Duration = Duration::from_millis(50);
 
 /// A running kernel. Dropping it ends every process it has started.
 pub(crate) struct Kernel {
-    pid: Pid,
+    /// A fork of the host's nursery tells its number when it is ready.
+    pid: Option<Pid>,
     tree: Arc<Tree>,
     exit: oneshot::Receiver<Exit>,
     ended: Option<End>,
@@ -90,21 +93,64 @@ impl Kernel {
         ours.set_nonblocking(true)?;
         let theirs = rustix::io::fcntl_dupfd_cloexec(&theirs, ABOVE_STDIO)?;
         what.stdio = Stdio::Kernel(theirs);
-        let oom = OomWatch::begin();
         let running = launch(app, what)?;
+        let output = [running.stdout, running.stderr];
+        Self::over(Some(running.pid), running.tree, running.exit, ours, output).map_err(LaunchError::Io)
+    }
+
+    /// Has the host fork one from the template's nursery; the error is the reason why there is none.
+    pub(crate) async fn fork(app: &App, cwd: &str) -> Result<Self, String> {
+        let told = |error: io::Error| error.to_string();
+        let account = account(app, None).map_err(|error| error.to_string())?;
+        let cwd = directory(app, &account, Some(cwd)).map_err(|error| error.to_string())?;
+        let env = environment(app, &account, &BTreeMap::new()).map_err(|error| error.to_string())?;
+        let tree = app.forest.plant().map_err(told)?;
+        let group = tree.name().ok_or("there are no groups here")?.to_owned();
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair().map_err(told)?;
+        ours.set_nonblocking(true).map_err(told)?;
+        let (stdout, out) = our_read().map_err(|error| error.to_string())?;
+        let (stderr, err) = our_read().map_err(|error| error.to_string())?;
+        let fill = |request| ForkRequest {
+            request,
+            group,
+            env,
+            cwd,
+            uid: account.identity.uid,
+            gid: account.identity.gid,
+            groups: account.identity.groups,
+        };
+        let ends = [theirs.as_fd(), out.as_fd(), err.as_fd()];
+        match app.host.fork(&app.journal, fill, ends).await {
+            Ok(exit) => {
+                Self::over(None, Arc::new(tree), exit, ours, [Some(stdout), Some(stderr)]).map_err(told)
+            }
+            Err(reason) => {
+                tree.try_remove();
+                Err(reason)
+            }
+        }
+    }
+
+    fn over(
+        pid: Option<Pid>,
+        tree: Arc<Tree>,
+        exit: oneshot::Receiver<Exit>,
+        socket: std::os::unix::net::UnixStream,
+        [stdout, stderr]: [Option<OwnedFd>; 2],
+    ) -> io::Result<Self> {
         Ok(Self {
-            pid: running.pid,
-            tree: running.tree,
-            exit: running.exit,
+            pid,
+            tree,
+            exit,
             ended: None,
-            oom,
-            socket: UnixStream::from_std(ours)?,
+            oom: OomWatch::begin(),
+            socket: UnixStream::from_std(socket)?,
             closed_at: None,
             frames: Frames::default(),
             held: None,
             outgoing: BytesMut::new(),
-            stdout: Pipe::new(Source::Stdout, running.stdout)?,
-            stderr: Pipe::new(Source::Stderr, running.stderr)?,
+            stdout: Pipe::new(Source::Stdout, stdout)?,
+            stderr: Pipe::new(Source::Stderr, stderr)?,
             to_drain: MAX_PIPE,
             buffer: vec![0; CHUNK].into(),
         })
@@ -117,7 +163,13 @@ impl Kernel {
 
     /// SIGINT to the kernel and what runs in its foreground.
     pub(crate) fn interrupt(&self) -> io::Result<()> {
-        signal_group(self.pid, Signal::INT)
+        self.pid.map_or(Ok(()), |pid| signal_group(pid, Signal::INT))
+    }
+
+    /// What a fork said its number is. It leads a session, so the number is its process group's, too.
+    pub(crate) fn is_known_as(&mut self, pid: Option<i32>) {
+        // 1 is the guest, and everybody's number to signal is none of a kernel's.
+        self.pid = self.pid.or_else(|| pid.filter(|pid| *pid > 1).and_then(Pid::from_raw));
     }
 
     /// Deaths by memory are counted from here.
@@ -231,7 +283,10 @@ impl Kernel {
 
     fn kill(&self) {
         // The only failure is a group that is gone.
-        drop(self.tree.kill(self.pid));
+        drop(match self.pid {
+            Some(pid) => self.tree.kill(pid),
+            None => self.tree.kill_group(),
+        });
     }
 }
 

@@ -39,7 +39,11 @@ pub(crate) enum Answer {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Message {
-    Ready {},
+    Ready {
+        /// Its number in the sandbox; forks of the nursery say it, since nobody here has started them.
+        #[serde(default)]
+        pid: Option<i32>,
+    },
     Started {
         id: String,
         execution_count: u64,
@@ -127,7 +131,7 @@ impl Message {
     /// The cell it belongs to; `None` when it is about the kernel itself.
     pub(crate) fn cell(&self) -> Option<&str> {
         match self {
-            Self::Ready {} | Self::Fault { .. } => None,
+            Self::Ready { .. } | Self::Fault { .. } => None,
             Self::Started { id, .. }
             | Self::Display { id, .. }
             | Self::Error { id, .. }

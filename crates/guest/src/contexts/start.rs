@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use hood_wire::Level;
+
 use super::death::End;
 use super::kernel::{Event, Kernel};
 use super::manifest::{Manifest, ManifestError};
@@ -67,9 +69,26 @@ pub(crate) fn language(app: &App, name: &str) -> Result<String, StartError> {
 }
 
 /// Starts a kernel and waits until it is ready. Dropping the future ends it.
+///
+/// A fork of the template's nursery is ready at once. Where there is none (yet), or it fails, the program is started.
 pub(crate) async fn start(app: &App, language: &str, cwd: &str) -> Result<Kernel, StartError> {
+    if app.config.nursery.as_deref() == Some(language) {
+        let forked = match Kernel::fork(app, cwd).await {
+            Ok(kernel) => wait_until_ready(app, language, kernel).await.map_err(|error| error.to_string()),
+            Err(reason) => Err(reason),
+        };
+        match forked {
+            Ok(kernel) => return Ok(kernel),
+            Err(reason) => {
+                app.journal.log(Level::Debug, "context", format!("{language} starts cold: {reason}"));
+            }
+        }
+    }
+    wait_until_ready(app, language, launch(app, language, cwd)?).await
+}
+
+async fn wait_until_ready(app: &App, language: &str, mut kernel: Kernel) -> Result<Kernel, StartError> {
     let settings = app.contexts.settings();
-    let mut kernel = launch(app, language, cwd)?;
     let mut words = Words::default();
     let ready = tokio::time::timeout(settings.start, until_ready(&mut kernel, &mut words));
     let language = language.to_owned();
@@ -89,7 +108,10 @@ enum NotReady {
 async fn until_ready(kernel: &mut Kernel, words: &mut Words) -> Result<(), NotReady> {
     loop {
         match kernel.next().await {
-            Event::Said(Message::Ready {}) => return Ok(()),
+            Event::Said(Message::Ready { pid }) => {
+                kernel.is_known_as(pid);
+                return Ok(());
+            }
             Event::Said(Message::Fault { message }) => return Err(NotReady::Fault(message)),
             Event::Ended(end) => return Err(NotReady::Ended(end)),
             Event::Printed(Source::Stdout | Source::Stderr, text) => words.add(&text),

@@ -64,19 +64,6 @@ pub(crate) struct SpawnError {
     pub(crate) source: io::Error,
 }
 
-/// Docker's fourteen (reference `walls.md` 2.4): what root inside may use, all of it powerless outside.
-pub(crate) const PAYLOAD_CAPABILITIES: u64 = bits(&[0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 27, 29, 31]);
-
-const fn bits(numbers: &[u64]) -> u64 {
-    let mut set = 0;
-    let mut i = 0;
-    while i < numbers.len() {
-        set |= 1 << numbers[i];
-        i += 1;
-    }
-    set
-}
-
 impl Walls {
     /// From the program the host sent: an array of eight-byte `sock_filter`s.
     pub(crate) fn new(program: &[u8]) -> Self {
@@ -91,7 +78,7 @@ impl Walls {
             .collect();
         Self {
             filter,
-            keep_capabilities: PAYLOAD_CAPABILITIES,
+            keep_capabilities: hood_wire::PAYLOAD_CAPABILITIES,
             privileged: rustix::process::geteuid().is_root(),
         }
     }

@@ -58,9 +58,19 @@ impl Tree {
     /// SIGKILL to every process of the tree at once; no fork can escape it. `leader` is the first process.
     pub(crate) fn kill(&self, leader: Pid) -> io::Result<()> {
         match &self.group {
-            Some(group) => write_in(group.dir.as_fd(), "cgroup.kill", b"1"),
+            Some(_) => self.kill_group(),
             None => ignore_gone(rustix::process::kill_process_group(leader, Signal::KILL)),
         }
+    }
+
+    /// The same for a tree whose first process is not known by number. Without a group there is nothing to kill.
+    pub(crate) fn kill_group(&self) -> io::Result<()> {
+        self.group.as_ref().map_or(Ok(()), |group| write_in(group.dir.as_fd(), "cgroup.kill", b"1"))
+    }
+
+    /// Name of its group beneath the sandbox's, where there are groups.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.group.as_ref().and_then(|group| group.name.to_str().ok())
     }
 
     /// Whether any process of the tree lives.

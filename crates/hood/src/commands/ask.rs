@@ -46,7 +46,7 @@ pub(crate) async fn run(context: &Context, arguments: AskArguments) -> Result<Ex
         }
     };
     if let Err(error) = reached.close().await {
-        show(&error, &context.printer);
+        show(&error, context.printer);
     }
     outcome
 }

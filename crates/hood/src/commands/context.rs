@@ -55,27 +55,24 @@ impl Context {
 
     /// The server to speak to. Nothing is asked of it yet.
     pub(crate) fn address(&self) -> Result<Address> {
-        match &self.url {
-            Some(url) => {
-                let local = || self.data_dir.read_key().ok();
-                let key = self.key.clone().or_else(|| self.variable_key.clone()).or_else(local);
-                let key = key.ok_or_else(|| {
-                    Hinted::new(
-                        format!("no API key for the server at {url}"),
-                        "give it with `--key` or the variable `E2B_API_KEY`",
-                    )
-                })?;
-                Ok(Address { url: url.clone(), key })
-            }
-            None => {
-                let url = self.data_dir.server_url().ok_or_else(|| self.no_server())?;
-                let key = match &self.key {
-                    Some(key) => key.clone(),
-                    None => self.data_dir.read_key()?,
-                };
-                Ok(Address { url: reachable(&url), key })
-            }
-        }
+        let Some(url) = &self.url else { return self.local_address() };
+        let local = || self.data_dir.read_key().ok();
+        let key = self.key.clone().or_else(|| self.variable_key.clone()).or_else(local);
+        let key = key.ok_or_else(|| {
+            let message = format!("no API key for the server at {url}");
+            Hinted::new(message, "give it with `--key` or the variable `E2B_API_KEY`")
+        })?;
+        Ok(Address { url: url.clone(), key })
+    }
+
+    /// Of the server that runs on the data directory.
+    fn local_address(&self) -> Result<Address> {
+        let url = self.data_dir.server_url().ok_or_else(|| self.no_server())?;
+        let key = match &self.key {
+            Some(key) => key.clone(),
+            None => self.data_dir.read_key()?,
+        };
+        Ok(Address { url: reachable(&url), key })
     }
 
     pub(crate) fn client(&self) -> Result<Client> {

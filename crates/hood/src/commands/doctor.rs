@@ -48,7 +48,7 @@ fn print(context: &Context, findings: &[Finding]) -> Result<()> {
             finding.advice.as_deref().map(escape).unwrap_or_default().into_owned(),
         ]);
     }
-    table.print(&context.printer, |column, text| match text {
+    table.print(context.printer, |column, text| match text {
         _ if column != 1 => None,
         "full" => Some(Paint::Green),
         "partial" => Some(Paint::Yellow),
@@ -105,13 +105,11 @@ fn room(data_dir: &Path) -> Finding {
 fn tool(name: &str, package: &str) -> Finding {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.exists());
-    match found {
-        Some(file) => Finding::wish(name, Standing::Full, file.display().to_string(), None),
-        None => {
-            let advice = format!("apt-get install {package}, to build templates");
-            Finding::wish(name, Standing::Missing, "not installed".to_owned(), Some(advice))
-        }
+    if let Some(file) = found {
+        return Finding::wish(name, Standing::Full, file.display().to_string(), None);
     }
+    let advice = format!("apt-get install {package}, to build templates");
+    Finding::wish(name, Standing::Missing, "not installed".to_owned(), Some(advice))
 }
 
 fn templates(context: &Context) -> Vec<Finding> {

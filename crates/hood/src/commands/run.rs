@@ -20,6 +20,7 @@ use super::sandbox::is_late;
 use super::{Context, relay};
 use crate::cli::RunArguments;
 use crate::exit::{Exit, show};
+use crate::terminal::escape;
 use given::Given;
 use harvest::Harvest;
 use report::{Captured, Reason, Report};
@@ -50,7 +51,7 @@ pub(crate) async fn run(context: &Context, arguments: RunArguments) -> Result<Ex
         context.printer.warning(&format!("sandbox `{}` was left to its deadline: {error}", sandbox.id()));
     }
     if let Err(error) = reached.close().await {
-        show(&error, &context.printer);
+        show(&error, context.printer);
     }
     outcome
 }
@@ -90,13 +91,13 @@ impl OneShot<'_> {
         let files = match reason {
             // There is nothing left to fetch from.
             Reason::OutOfMemory { sandbox_ended: true } => Vec::new(),
-            _ => harvest.fetch(&self.context.printer, &self.arguments.out).await?,
+            _ => harvest.fetch(self.context.printer, &self.arguments.out).await?,
         };
         if self.context.json {
             self.context.printer.json(&Report::new(reason, captured, &files, duration))?;
         } else {
             for file in &files {
-                self.context.printer.note(&format!("saved {}", file.path));
+                self.context.printer.note(&format!("saved {}", escape(&file.path)));
             }
         }
         self.explain(reason);
@@ -151,7 +152,7 @@ impl OneShot<'_> {
     }
 
     fn explain(&self, reason: Reason) {
-        let printer = &self.context.printer;
+        let printer = self.context.printer;
         match reason {
             Reason::Exited { .. } | Reason::Signal { .. } => {}
             Reason::TimedOut => {

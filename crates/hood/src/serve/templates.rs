@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use async_trait::async_trait;
-use hood_driver_api::{Bytes, MilliCpu, Resources, RootFs};
+use hood_driver_api::{Bytes, MilliCpu, Nursery, Resources, RootFs};
 use hood_engine::Template;
 use hood_engine::ports::Templates;
-use hood_images::Store;
+use hood_images::{LayerKey, Store};
 use sha2::{Digest, Sha256};
 
 /// Processes of a sandbox when its template says nothing.
@@ -76,9 +76,14 @@ fn template(found: hood_images::Template) -> Template {
     Template {
         id: id_of(&manifest.name),
         root: RootFs {
-            // A layer's key covers all layers below it.
-            key: manifest.layers.last().map(ToString::to_string).unwrap_or_default(),
+            // A layer's key covers all layers below it; the recipe's hash covers the nursery.
+            key: format!(
+                "{}:{}",
+                manifest.layers.last().map(LayerKey::as_str).unwrap_or_default(),
+                manifest.recipe
+            ),
             layers: found.layers,
+            nursery: manifest.nursery.map(nursery),
         },
         resources: Resources {
             memory: Bytes::mib(manifest.memory_mib),
@@ -90,6 +95,11 @@ fn template(found: hood_images::Template) -> Template {
         account: hood_wire::Account { user: manifest.user, workdir: Some(manifest.workdir) },
         name: manifest.name,
     }
+}
+
+fn nursery(recipe: hood_images::Nursery) -> Nursery {
+    let hood_images::Nursery { language, argv, imports, warm_up } = recipe;
+    Nursery { language, argv, imports, warm_up }
 }
 
 /// Twenty lower-case letters and digits, as clients expect; the same for every build of a template.

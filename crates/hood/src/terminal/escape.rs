@@ -23,7 +23,8 @@ pub(crate) fn escape_lines(text: &str) -> String {
     text.split('\n').map(escape).collect::<Vec<_>>().join("\n")
 }
 
-fn is_dangerous(char: char) -> bool {
+/// Whether a terminal would do more than draw it.
+pub(crate) fn is_dangerous(char: char) -> bool {
     // Marks of direction make `gpj.exe` look like `exe.jpg`.
     let turns = matches!(char, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     char.is_control() || turns

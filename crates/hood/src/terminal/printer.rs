@@ -53,36 +53,36 @@ impl Printer {
     }
 
     /// Whether a person reads standard output.
-    pub(crate) fn is_terminal(&self) -> bool {
+    pub(crate) fn is_terminal(self) -> bool {
         self.out.is_terminal
     }
 
     /// Whether progress may be drawn.
-    pub(crate) fn may_draw(&self) -> bool {
+    pub(crate) fn may_draw(self) -> bool {
         self.err.is_terminal && self.err.colours
     }
 
-    pub(crate) fn colours_on_stderr(&self) -> bool {
+    pub(crate) fn colours_on_stderr(self) -> bool {
         self.err.colours
     }
 
     /// `text` painted for standard output.
-    pub(crate) fn paint(&self, paint: Paint, text: &str) -> String {
+    pub(crate) fn paint(self, paint: Paint, text: &str) -> String {
         painted(self.out.colours, paint, text)
     }
 
     /// `text` painted for standard error.
-    pub(crate) fn paint_note(&self, paint: Paint, text: &str) -> String {
+    pub(crate) fn paint_note(self, paint: Paint, text: &str) -> String {
         painted(self.err.colours, paint, text)
     }
 
     /// A line of data.
-    pub(crate) fn line(&self, text: &str) -> Result<()> {
+    pub(crate) fn line(self, text: &str) -> Result<()> {
         self.bytes(format!("{text}\n").as_bytes())
     }
 
     /// A value as a line of JSON; indented for a person.
-    pub(crate) fn json(&self, value: &impl Serialize) -> Result<()> {
+    pub(crate) fn json(self, value: &impl Serialize) -> Result<()> {
         let text = if self.out.is_terminal {
             serde_json::to_string_pretty(value)
         } else {
@@ -92,7 +92,8 @@ impl Printer {
     }
 
     /// Data as it is, at once.
-    pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<()> {
+    #[expect(clippy::unused_self, reason = "who has no printer does not print")]
+    pub(crate) fn bytes(self, bytes: &[u8]) -> Result<()> {
         let mut out = io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(OutputClosed.into()),
@@ -101,26 +102,27 @@ impl Printer {
     }
 
     /// A program's error output as it is, at once.
-    pub(crate) fn error_bytes(&self, bytes: &[u8]) {
+    #[expect(clippy::unused_self, reason = "who has no printer does not print")]
+    pub(crate) fn error_bytes(self, bytes: &[u8]) {
         let mut err = io::stderr().lock();
         // With standard error gone there is nobody left to tell.
         drop(err.write_all(bytes).and_then(|()| err.flush()));
     }
 
     /// A line for a person.
-    pub(crate) fn note(&self, text: &str) {
+    pub(crate) fn note(self, text: &str) {
         self.error_bytes(format!("{text}\n").as_bytes());
     }
 
-    pub(crate) fn error(&self, text: &str) {
+    pub(crate) fn error(self, text: &str) {
         self.note(&format!("{} {text}", self.paint_note(Paint::Red, "error:")));
     }
 
-    pub(crate) fn warning(&self, text: &str) {
+    pub(crate) fn warning(self, text: &str) {
         self.note(&format!("{} {text}", self.paint_note(Paint::Yellow, "warning:")));
     }
 
-    pub(crate) fn hint(&self, text: &str) {
+    pub(crate) fn hint(self, text: &str) {
         self.note(&format!("{} {text}", self.paint_note(Paint::Green, "hint:")));
     }
 }

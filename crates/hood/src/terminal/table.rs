@@ -27,11 +27,7 @@ impl Table {
     }
 
     /// `paint` chooses a colour by column and cell.
-    pub(crate) fn print(
-        &self,
-        printer: &Printer,
-        paint: impl Fn(usize, &str) -> Option<Paint>,
-    ) -> Result<()> {
+    pub(crate) fn print(&self, printer: Printer, paint: impl Fn(usize, &str) -> Option<Paint>) -> Result<()> {
         let headings: Vec<String> = self.headings.iter().map(|heading| (*heading).to_owned()).collect();
         let widths = self.widths();
         printer.line(&laid_out(&headings, &widths, |_, text| printer.paint(Paint::Bold, text)))?;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::key::LayerKey;
+use crate::recipe::Nursery;
 
 /// The tag of a reference without one, as in E2B.
 pub(crate) const DEFAULT_TAG: &str = "default";
@@ -39,6 +40,9 @@ pub struct Manifest {
     pub cpu: u32,
     /// Memory of a sandbox when a request says nothing, MiB.
     pub memory_mib: u64,
+    /// A kernel that may be kept warm and forked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nursery: Option<Nursery>,
 }
 
 /// A template that can be used.

@@ -22,6 +22,7 @@ fn manifest(name: &str, layers: Vec<LayerKey>) -> Manifest {
         env: BTreeMap::from([("LANG".to_owned(), "C.UTF-8".to_owned())]),
         cpu: 2,
         memory_mib: 1024,
+        nursery: None,
     }
 }
 

@@ -131,7 +131,7 @@ fn answer_with(
         (false, ..) => response.map(|body| Body::new(CutBody::new(body, cut, reset, connection))),
         (true, Some(client), Some(protocol)) => {
             let service = hyper::upgrade::on(&mut response);
-            app.tunnels.spawn(Tunnel { client, service, connection, cut }.run());
+            app.tasks.spawn(Tunnel { client, service, connection, cut }.run());
             head::switch(response.headers_mut(), protocol);
             response.map(|_| Body::empty())
         }

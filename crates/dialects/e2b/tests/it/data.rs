@@ -299,3 +299,17 @@ async fn protocols_switch_and_a_kill_cuts_the_tunnel() {
     drop(stream.read_to_end(&mut rest).await);
     assert!(rest.is_empty());
 }
+
+#[tokio::test]
+async fn an_answer_that_comes_early_does_not_break_the_upload() {
+    let bench = Bench::new();
+    let (address, _server) = bench.listen().await;
+    let rest = "POST /files?path=a HTTP/1.1\r\nContent-Length: 8000000";
+    let mut stream = knock(address, "inobody0000000000000", rest).await;
+    assert!(read_head(&mut stream).await.starts_with("HTTP/1.1 502"));
+    // More than the buffers between the two hold.
+    for _ in 0..8 {
+        stream.write_all(&vec![b'x'; 1_000_000]).await.expect("the whole upload is taken");
+    }
+    assert!(read_until(&mut stream, "}").await.contains("was not found"));
+}

@@ -16,6 +16,10 @@ use super::files;
 /// Groups that a guest may make beneath its own, one for each command and context.
 const MAX_GUEST_GROUPS: &str = "8192";
 
+/// Names of the groups beside those of sandboxes.
+const BUILDER: &str = "builder";
+const NURSERY: &str = "nursery";
+
 /// The instance's tree.
 pub(crate) struct Life {
     root: PathBuf,
@@ -45,7 +49,8 @@ impl Life {
         let mut sandboxes = 0;
         for template in files::children(&root)? {
             let ids = files::children(&template)?;
-            sandboxes += ids.iter().filter(|path| !path.ends_with("builder")).count();
+            sandboxes +=
+                ids.iter().filter(|path| !path.ends_with(BUILDER) && !path.ends_with(NURSERY)).count();
         }
         files::remove_tree(&root)?;
         Ok(sandboxes)
@@ -55,9 +60,12 @@ impl Life {
     pub(crate) fn template(&self, number: u32, root_id: u32) -> io::Result<TemplateGroup> {
         let path = self.root.join(format!("t{number}"));
         files::make_dir(&path)?;
-        files::make_dir(&path.join("builder"))?;
-        // `clone3` into a group asks for the right to write the nearest common ancestor's list.
-        chown(path.join("cgroup.procs"), Some(root_id), Some(root_id))?;
+        files::make_dir(&path.join(BUILDER))?;
+        files::make_dir(&path.join(NURSERY))?;
+        // `clone3` into a group asks for the right to write its list and the nearest common ancestor's.
+        for group in [path.clone(), path.join(NURSERY)] {
+            chown(group.join("cgroup.procs"), Some(root_id), Some(root_id))?;
+        }
         Ok(TemplateGroup { path })
     }
 
@@ -76,7 +84,22 @@ impl Life {
 impl TemplateGroup {
     /// Where the builder itself lives.
     pub(crate) fn builder(&self) -> io::Result<OwnedFd> {
-        open(&self.path.join("builder"))
+        open(&self.path.join(BUILDER))
+    }
+
+    /// Where the template's nursery lives.
+    pub(crate) fn nursery(&self) -> io::Result<OwnedFd> {
+        open(&self.path.join(NURSERY))
+    }
+
+    /// A group that the sandbox's guest has made beneath its own. The name comes from the guest: it is one of the
+    /// guest's pattern or none.
+    pub(crate) fn of_guest(&self, id: &SandboxId, name: &str) -> io::Result<OwnedFd> {
+        let digits = name.strip_prefix("c-").unwrap_or_default();
+        if digits.is_empty() || digits.len() > 20 || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        open(&self.sandbox(id).join(name))
     }
 
     /// The directory of a sandbox's group.

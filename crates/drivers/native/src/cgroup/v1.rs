@@ -44,13 +44,9 @@ impl V1 {
 
 impl Limits for V1 {
     fn make(&self, id: &SandboxId, _: &TemplateGroup, ask: &Resources) -> io::Result<Vec<OwnedFd>> {
-        let mut tasks = Vec::with_capacity(self.hierarchies.len());
         for (at, _) in &self.hierarchies {
             files::make_dir(at)?;
-            let dir = at.join(id.as_str());
-            files::make_dir(&dir)?;
-            let flags = OFlags::WRONLY | OFlags::CLOEXEC;
-            tasks.push(rustix::fs::open(dir.join("tasks"), flags, Mode::empty())?);
+            files::make_dir(&at.join(id.as_str()))?;
         }
         let memory = self.dir("memory", id);
         files::write(&memory, "memory.limit_in_bytes", ask.memory.0.to_string())?;
@@ -61,7 +57,15 @@ impl Limits for V1 {
         files::write(&cpu, "cpu.cfs_period_us", PERIOD_US.to_string())?;
         files::write(&cpu, "cpu.cfs_quota_us", (u64::from(ask.cpu.0) * PERIOD_US / 1000).to_string())?;
         files::write(&self.dir("pids", id), "pids.max", ask.pids.to_string())?;
-        Ok(tasks)
+        self.tasks(id)
+    }
+
+    fn tasks(&self, id: &SandboxId) -> io::Result<Vec<OwnedFd>> {
+        let open = |(at, _): &(PathBuf, Vec<String>)| {
+            let path = at.join(id.as_str()).join("tasks");
+            Ok(rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?)
+        };
+        self.hierarchies.iter().map(open).collect()
     }
 
     fn remove(&self, id: &SandboxId) -> io::Result<()> {

@@ -49,6 +49,10 @@ impl Limits for V2 {
         Ok(Vec::new())
     }
 
+    fn tasks(&self, _: &SandboxId) -> io::Result<Vec<OwnedFd>> {
+        Ok(Vec::new())
+    }
+
     fn remove(&self, _: &SandboxId) -> io::Result<()> {
         // The group is the one that `life` removes.
         Ok(())

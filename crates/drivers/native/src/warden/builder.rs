@@ -10,7 +10,8 @@ use rustix::process::{DumpableBehavior, Pid};
 use rustix::thread::{Gid, Uid};
 
 use super::init;
-use super::messages::{Answer, Build, IdLine};
+use super::messages::{Answer, Build, IdLine, ToBuilder};
+use super::nursery;
 use super::serve::write_maps;
 use crate::sys::clone::{Side, clone_process, exit_now};
 use crate::sys::{namespaces, socket};
@@ -97,9 +98,16 @@ fn lean_root() -> io::Result<()> {
 fn serve(server: &OwnedFd) -> io::Result<()> {
     // PID 1 of U's pid namespace also inherits every orphan between a guest's end and its namespace's.
     namespaces::ignore_children()?;
-    while let Some((request, fds)) = socket::receive::<Build>(server)? {
-        match build(&request, fds) {
-            Ok((pidfd, netns)) => socket::send(server, &Answer::Done, &[pidfd.as_fd(), netns.as_fd()])?,
+    while let Some((request, fds)) = socket::receive::<ToBuilder>(server)? {
+        let done = match request {
+            ToBuilder::Build(request) => build(&request, fds).map(Vec::from),
+            ToBuilder::Nurse(request) => nursery::start(&request, fds).map(|()| Vec::new()),
+        };
+        match done {
+            Ok(fds) => {
+                let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
+                socket::send(server, &Answer::Done, &fds)?;
+            }
             Err((step, error)) => {
                 let errno = error.raw_os_error().unwrap_or(libc::EIO);
                 socket::send(server, &Answer::Failed { step, errno }, &[])?;
@@ -109,9 +117,9 @@ fn serve(server: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-type Failure = (String, io::Error);
+pub(super) type Failure = (String, io::Error);
 
-fn build(request: &Build, fds: Vec<OwnedFd>) -> Result<(OwnedFd, OwnedFd), Failure> {
+fn build(request: &Build, fds: Vec<OwnedFd>) -> Result<[OwnedFd; 2], Failure> {
     let fail = |step: &str| {
         let step = step.to_owned();
         move |error: io::Error| (step, error)
@@ -135,7 +143,7 @@ fn build(request: &Build, fds: Vec<OwnedFd>) -> Result<(OwnedFd, OwnedFd), Failu
                     return Err(fail("kill")(error.into()));
                 }
             }
-            finished.map(|netns| (pidfd, netns))
+            finished.map(|netns| [pidfd, netns])
         }
     }
 }

@@ -31,13 +31,6 @@ pub(super) struct Handed {
     tasks: Vec<OwnedFd>,
 }
 
-/// What the guest keeps beyond its payload's fourteen: it starts processes as other accounts, and stays out of reach of
-/// root inside because it can do more (reference `walls.md` 2.3).
-const GUEST_CAPABILITIES: u64 = bits(&[
-    0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 27, 29, 31, // the payload's, since children can only lose
-    19, 21, 24, // SYS_PTRACE, SYS_ADMIN, SYS_RESOURCE
-]);
-
 /// Files the payload may open; the host's own hard limit may be lower.
 const MAX_FILES: u64 = 65536;
 const MAX_PENDING_SIGNALS: u64 = 4096;
@@ -61,16 +54,6 @@ const USER_LIMITS: &[(&str, u32)] = &[
     ("max_fanotify_groups", 0),
     ("max_fanotify_marks", 0),
 ];
-
-const fn bits(numbers: &[u64]) -> u64 {
-    let mut set = 0;
-    let mut i = 0;
-    while i < numbers.len() {
-        set |= 1 << numbers[i];
-        i += 1;
-    }
-    set
-}
 
 impl Handed {
     /// Takes each descriptor to its place.
@@ -172,7 +155,7 @@ fn raise(
     step("signals", namespaces::notice_children())?;
     rustix::process::umask(Mode::from_raw_mode(0o022));
     step("keyring", namespaces::join_new_keyring())?;
-    step("capabilities", namespaces::bound_capabilities(GUEST_CAPABILITIES))?;
+    step("capabilities", namespaces::bound_capabilities(hood_wire::GUEST_CAPABILITIES))?;
     step("file limit", namespaces::clamp_limit(libc::RLIMIT_NOFILE, MAX_FILES))?;
     step("locked memory limit", namespaces::clamp_limit(libc::RLIMIT_MEMLOCK, MAX_LOCKED_BYTES))?;
     // Not 0: that would not stop a piped core handler of the host from running (reference `walls.md` F14).

@@ -22,7 +22,26 @@ pub(crate) enum ToWarden {
     Builder { base: u32, count: u32 },
 }
 
-/// To a builder. Descriptors come in the order of `roles`.
+/// To a builder.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum ToBuilder {
+    /// Put up a sandbox. The answer carries the guest's pidfd and its network namespace.
+    Build(Build),
+    /// Start the template's nursery. Carries, in this order: root, `/dev`, its cgroup2 directory, its socket, the
+    /// joiner, its settings.
+    Nurse(Nurse),
+}
+
+/// The template's nursery.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Nurse {
+    /// The program and its arguments, found through `PATH` in the template.
+    pub(crate) argv: Vec<String>,
+    /// Its environment.
+    pub(crate) env: Vec<(String, String)>,
+}
+
+/// A sandbox. Descriptors come in the order of `roles`.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Build {
     pub(crate) roles: Vec<Role>,

@@ -52,7 +52,7 @@ impl<'a> Harvest<'a> {
     }
 
     /// Saves what is new. A file that cannot be fetched is said and left; one that cannot be written ends it.
-    pub(super) async fn fetch(self, printer: &Printer, out: &Path) -> Result<Vec<Fetched>> {
+    pub(super) async fn fetch(self, printer: Printer, out: &Path) -> Result<Vec<Fetched>> {
         let mut names = Names::default();
         let mut room = BYTES;
         let mut fetched: Vec<Fetched> = Vec::new();

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::path::{Component, Path};
 
+use crate::terminal::is_dangerous;
+
 /// Bytes of one component; longer ones are cut.
 const COMPONENT: usize = 120;
 /// Folders that a file may lie in; deeper ones are not fetched.
@@ -41,7 +43,7 @@ impl Names {
 
 fn component(part: &str) -> Option<String> {
     let mut clean: String =
-        part.chars().map(|char| if char.is_control() || char == '\\' { '_' } else { char }).collect();
+        part.chars().map(|char| if is_dangerous(char) || char == '\\' { '_' } else { char }).collect();
     while clean.len() > COMPONENT {
         clean.pop();
     }
@@ -86,6 +88,7 @@ mod tests {
         }
         check("/home/user/a\\..\\b", Some("a_.._b"));
         check("/home/user/a\0b\u{1b}[2J", Some("a_b_[2J"));
+        check("/home/user/\u{202e}gpj.exe", Some("_gpj.exe"));
     }
 
     #[test]

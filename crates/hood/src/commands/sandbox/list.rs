@@ -24,7 +24,7 @@ pub(crate) async fn run(context: &Context) -> Result<Exit> {
     for sandbox in &sandboxes {
         table.row(cells(sandbox, now));
     }
-    table.print(&context.printer, |_, _| None)?;
+    table.print(context.printer, |_, _| None)?;
     Ok(Exit::Done)
 }
 

@@ -44,7 +44,7 @@ pub(crate) async fn run(context: &Context) -> Result<Exit> {
             escape(&row.description).into_owned(),
         ]);
     }
-    table.print(&context.printer, |_, text| (text == MISSING).then_some(Paint::Yellow))?;
+    table.print(context.printer, |_, text| (text == MISSING).then_some(Paint::Yellow))?;
     if let Some(missing) = rows.iter().find(|row| row.build_status == MISSING) {
         context.printer.hint(&format!("build it with `hood template build {}`", missing.id));
     }
