@@ -116,7 +116,10 @@ class Kernel:
                 self._bytes += chunk
         line, _, self._bytes = self._bytes.partition(b"\n")
         self._drain(pipes, output)
-        return json.loads(line, parse_constant=_refuse)
+        message = json.loads(line, parse_constant=_refuse)
+        if "ack" in message:
+            self.send(type="ack", ack=message["ack"])
+        return message
 
     @staticmethod
     def _drain(pipes, output):

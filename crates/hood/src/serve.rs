@@ -18,6 +18,7 @@ use hood_dialect_e2b::{App, StoredKeys};
 use hood_driver_api::{Bytes, Driver};
 use hood_driver_native::NativeDriver;
 use hood_engine::Engine;
+use hood_engine::ports::Templates;
 use hood_store::SqliteStore;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -105,7 +106,7 @@ async fn build(options: &Options) -> Result<Server> {
         hood_engine::Config { max_sandboxes: options.max_sandboxes, ..hood_engine::Config::default() };
     let engine = Engine::new(
         engine_config,
-        driver,
+        driver.clone(),
         store.clone(),
         templates.clone(),
         Arc::new(SystemClock),
@@ -116,6 +117,7 @@ async fn build(options: &Options) -> Result<Server> {
         tracing::info!(ended = recovered.ended, swept = recovered.swept, "swept what an earlier run left");
     }
     let (key, key_is_new) = key::ensure(&store, data_dir).await?;
+    prepare(driver, templates.clone());
     let listener = TcpListener::bind(options.listen)
         .await
         .with_context(|| format!("cannot listen on {}; choose another with `--listen`", options.listen))?;
@@ -128,6 +130,17 @@ async fn build(options: &Options) -> Result<Server> {
     let url = format!("http://{address}");
     data_dir.write_server(&url)?;
     Ok(Server { engine, listener, router, url, key, key_is_new, _lock: lock })
+}
+
+/// In the background: the first sandbox of a template should find its nursery warm.
+fn prepare(driver: Arc<dyn Driver>, templates: Arc<InstalledTemplates>) {
+    tokio::task::spawn(async move {
+        for template in templates.list().await {
+            if template.root.nursery.is_some() {
+                driver.prepare(&template.root).await;
+            }
+        }
+    });
 }
 
 /// Accepts requests until `stop`, then ends in order: no new sandboxes, all running ones ended and recorded, requests

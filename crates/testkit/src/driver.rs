@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use hood_driver_api::{
-    ByteStream, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, SandboxId, Spec, Usage,
+    ByteStream, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, RootFs, SandboxId, Spec,
+    Usage,
 };
 use hood_wire::GuestEvent;
 use tokio::io::DuplexStream;
@@ -183,6 +184,8 @@ impl FakeDriver {
 
 #[async_trait]
 impl Driver for FakeDriver {
+    async fn prepare(&self, _: &RootFs) {}
+
     fn name(&self) -> &'static str {
         "fake"
     }

@@ -47,7 +47,7 @@ def serve(kernel, fd):
                 continue
             if message.get("type") == "execute":
                 run_cell(shell, session, message)
-            elif message.get("type") != "reply":  # a reply to an interrupted cell is no fault
+            elif message.get("type") not in ("reply", "ack"):  # late ones of an interrupted cell
                 channel.fault(f"unknown message type `{message.get('type')}`")
     except ChannelClosed:
         return

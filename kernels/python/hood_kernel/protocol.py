@@ -75,6 +75,8 @@ class Channel:
         self._scanned = 0
         self._skipping = False
         self._waiting = deque()
+        self._asked = 0
+        self._acked = 0
         self._poll = select.poll
         self._readable = select.POLLIN
 
@@ -129,10 +131,28 @@ class Channel:
         with self._asking:
             while True:
                 message = self._next()
+                if message.get("type") == "ack":
+                    continue  # of a display that was interrupted
                 if message.get("type") != "reply":
                     self._waiting.append(message)
                 elif message.get("request") == request:
                     return message
+
+    def next_ack(self):
+        """A number for a frame whose place the guest shall confirm."""
+        self._asked += 1
+        return self._asked
+
+    def receive_ack(self, number):
+        """Wait until the guest has placed the frame with that number. Acks come in order, so
+        a later one, read by another thread, confirms an earlier frame as well."""
+        with self._asking:
+            while self._acked < number:
+                message = self._next()
+                if message.get("type") == "ack":
+                    self._acked = max(self._acked, message.get("ack", 0))
+                elif message.get("type") != "reply":
+                    self._waiting.append(message)
 
     def _next(self):
         while True:

@@ -60,16 +60,24 @@ class Session:
             fields["display_id"] = str(display_id)
         if update:
             fields["update"] = True
+        # What is printed after this must come after it, but goes another way: the guest says
+        # when it has drained the pipes and placed the display. A main result is the last.
+        if not main:
+            fields["ack"] = self.channel.next_ack()
         try:
             self.send("display", **fields)
         except FrameTooLarge as error:
             fields.update(data=fit(data, error.size), metadata={})
             self.send("display", **fields)
+        if not main:
+            self.channel.receive_ack(fields["ack"])
 
     def clear(self, wait):
         """Ask the guest to forget what the cell has displayed."""
         if self.is_live():
-            self.send("clear", wait=bool(wait))
+            ack = self.channel.next_ack()
+            self.send("clear", wait=bool(wait), ack=ack)
+            self.channel.receive_ack(ack)
 
     def fail(self, kind, error, traceback):
         """Report an error. The first of a cell goes to the guest, later ones to stderr."""

@@ -8,7 +8,7 @@ use hood_wire::GuestEvent;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
-use crate::{Bytes, Check, SandboxId, Spec};
+use crate::{Bytes, Check, RootFs, SandboxId, Spec};
 
 /// A byte stream to a port inside a sandbox.
 pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -46,6 +46,9 @@ pub enum Event {
 pub trait Driver: Send + Sync {
     /// The driver's name in configuration, logs and answers.
     fn name(&self) -> &'static str;
+
+    /// Makes ready what sandboxes of this template share, so that the first need not wait for it. Best effort.
+    async fn prepare(&self, root: &RootFs);
 
     /// Builds the sandbox and returns when its guest listens on both ports. On an error nothing is left.
     async fn create(&self, spec: Spec, events: EventSink) -> Result<(), DriverError>;

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use hood_driver_api::{
-    ByteStream, Bytes, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, SandboxId, Spec,
-    Usage,
+    ByteStream, Bytes, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, RootFs,
+    SandboxId, Spec, Usage,
 };
 use hood_wire::{ForkRequest, GuestEvent, HostMessage};
 use rustix::fs::{MemfdFlags, SealFlags};
@@ -219,6 +219,14 @@ async fn watch(
 impl Driver for NativeDriver {
     fn name(&self) -> &'static str {
         "native"
+    }
+
+    async fn prepare(&self, root: &RootFs) {
+        let root = root.clone();
+        if let Err(error) = self.blocking(move |host| sandbox::prepare(host, &root)).await {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "a template could not be prepared; its first sandbox will try again");
+        }
     }
 
     async fn create(&self, spec: Spec, events: EventSink) -> Result<(), DriverError> {

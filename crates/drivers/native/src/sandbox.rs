@@ -18,7 +18,7 @@ use std::os::unix::net::UnixStream as StdUnixStream;
 use std::sync::Arc;
 
 use base64::Engine;
-use hood_driver_api::{DriverError, RootMode, SandboxId, Spec, Usage};
+use hood_driver_api::{DriverError, RootFs, RootMode, SandboxId, Spec, Usage};
 use hood_wire::{ForkRequest, GuestConfig, GuestEvent, PROTOCOL};
 
 use crate::control::{Control, Writer};
@@ -52,6 +52,13 @@ pub(crate) struct Raised {
     pub(crate) sandbox: Sandbox,
     control: StdUnixStream,
     config: GuestConfig,
+}
+
+/// Starts the template's builder and its nursery.
+pub(crate) fn prepare(host: &Arc<Host>, root: &RootFs) -> Result<(), DriverError> {
+    let live = host.templates.open(root, &host.warden, &host.life)?;
+    live.cradle.tend(host, &live, root);
+    Ok(())
 }
 
 /// Puts everything up but the guest's answer. Blocks for some milliseconds. On an error nothing is left.

@@ -123,7 +123,8 @@ fn default_signals() {
     };
 }
 
-/// Puts stdio (and the extra descriptor) in place; everything else closes itself at exec.
+/// Puts stdio (and the extra descriptor) in place and closes everything else, now and not at exec: the working
+/// directory is resolved in between, and `/proc/self/fd/N` must not name one of the guest's (as in CVE-2024-21626).
 fn move_descriptors(p: &Prepared) -> bool {
     for (target, &source) in (0..).zip(&p.stdio) {
         // SAFETY: no pointers; all sources are above 4, so no target overwrites a source still needed.
@@ -139,8 +140,14 @@ fn move_descriptors(p: &Prepared) -> bool {
         }
         first += 1;
     }
-    // SAFETY: no pointers; marks a range of this process's own table.
-    unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) == 0 }
+    // The report's pipe stays, and closes at exec.
+    close_range(first, p.report - 1) && close_range(p.report + 1, RawFd::MAX)
+}
+
+/// Closes `first` to `last`; nothing when that is no range.
+fn close_range(first: RawFd, last: RawFd) -> bool {
+    // SAFETY: no pointers. Closes numbers of this process's own table, whose owners live in the parent's memory.
+    first > last || unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } == 0
 }
 
 /// Programs go before the guest when memory runs out. Best effort: some hosts fix the score.

@@ -43,9 +43,19 @@ fn not_built(name: &str) -> Hinted {
     Hinted::new(format!("there is no template `{name}`"), hint)
 }
 
+/// The same, of a directory that is there: only a build makes one.
+fn existing_store(context: &Context) -> Result<Store> {
+    let dir = context.data_dir.path();
+    if dir.exists() {
+        return store(context);
+    }
+    let message = format!("the data directory {} does not exist", dir.display());
+    Err(Hinted::new(message, "`hood template build` makes it; `--data-dir` names another").into())
+}
+
 /// The sandboxes made from it live on: their layers stay.
 fn remove(context: &Context, name: &str) -> Result<Exit> {
-    if !store(context)?.remove(name)? {
+    if !existing_store(context)?.remove(name)? {
         return Err(not_built(name).into());
     }
     context.printer.line(name)?;

@@ -120,7 +120,7 @@ impl TemplateGroup {
         for file in ["", "cgroup.procs", "cgroup.threads", "cgroup.subtree_control"] {
             chown(path.join(file), Some(root_id), Some(root_id))?;
         }
-        open(&path)
+        open_alone(&path)
     }
 
     /// Ends every process of the sandbox, waits until they are gone, and removes the group.
@@ -142,6 +142,14 @@ impl TemplateGroup {
 
 fn open(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+/// A handle that leads nowhere else: the root of a mount of its own, attached nowhere. From an ordinary descriptor `..`
+/// walks up to the host's root, whoever gets hold of it.
+fn open_alone(path: &Path) -> io::Result<OwnedFd> {
+    use rustix::mount::OpenTreeFlags as O;
+    let flags = O::OPEN_TREE_CLONE | O::OPEN_TREE_CLOEXEC;
+    Ok(rustix::mount::open_tree(rustix::fs::CWD, path, flags)?)
 }
 
 /// `cgroup.kill` reaches every process at once, forks in flight included; then wait for the last to be gone.

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use anyhow::Result;
 
-use super::store;
+use super::existing_store;
 use crate::commands::Context;
 use crate::exit::{Exit, Hinted};
 
 /// Only when no server runs: sandboxes stand on layers, also on those of templates that were built anew since. None
 /// outlives its server.
 pub(crate) fn run(context: &Context) -> Result<Exit> {
-    let store = store(context)?;
+    let store = existing_store(context)?;
     if context.data_dir.server_url().is_some() {
         let message =
             format!("a server runs on {}, and its sandboxes need layers", context.data_dir.path().display());

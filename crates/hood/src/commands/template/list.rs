@@ -56,7 +56,9 @@ const MISSING: &str = "not built";
 
 /// What lies in the data directory, then what could.
 fn local(context: &Context) -> Result<Vec<Row>> {
-    let built = store(context)?.list()?;
+    // Looking must not make the directory.
+    let there = context.data_dir.path().exists();
+    let built = if there { store(context)?.list()? } else { Vec::new() };
     let mut rows: Vec<Row> = built.iter().map(|template| Row::built(&template.manifest)).collect();
     for recipe in shipped() {
         if !rows.iter().any(|row| row.id == recipe.name) {

@@ -3,13 +3,13 @@
 use anyhow::Result;
 use hood_images::Manifest;
 
-use super::{not_built, store};
+use super::{existing_store, not_built};
 use crate::commands::Context;
 use crate::exit::Exit;
 use crate::terminal::{Paint, escape};
 
 pub(crate) fn run(context: &Context, name: &str) -> Result<Exit> {
-    let template = store(context)?.find(name)?.ok_or_else(|| not_built(name))?;
+    let template = existing_store(context)?.find(name)?.ok_or_else(|| not_built(name))?;
     if context.json {
         context.printer.json(&template.manifest)?;
         return Ok(Exit::Done);
