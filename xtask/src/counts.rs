@@ -69,7 +69,7 @@ impl Counts {
             match *word {
                 "passed" | "pass" | "xpassed" => counts.passed += count,
                 "failed" | "fail" | "error" | "errors" | "timed" | "exec" | "cancelled" => {
-                    counts.failed += count
+                    counts.failed += count;
                 }
                 "skipped" | "ignored" | "xfailed" | "todo" => counts.skipped += count,
                 _ => {}

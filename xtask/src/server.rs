@@ -40,7 +40,11 @@ impl Server {
         let errors = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
         let mut command = leashed(hood);
         command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(&data_dir);
-        let child = without_ours(&mut command).stdout(Stdio::piped()).stderr(errors).spawn().context("cannot run hood")?;
+        let child = without_ours(&mut command)
+            .stdout(Stdio::piped())
+            .stderr(errors)
+            .spawn()
+            .context("cannot run hood")?;
         let mut server = Self { child, data_dir, env: BTreeMap::new(), log: log.to_owned() };
         let ready = server.wait_until_ready()?;
         println!("{ready} (log: {})", log.display());

@@ -43,7 +43,7 @@ macro_rules! limits {
 }
 
 limits! {
-    MAX_SANDBOXES: usize = 64, "sandboxes living on one node (default of `max_sandboxes`)", "create is refused";
+    MAX_SANDBOXES: usize = 256, "sandboxes living on one node (default of `max_sandboxes`)", "create is refused";
     MAX_TIMEOUT: Duration = Duration::from_secs(24 * 3600), "time a sandbox may be given (default of `max_timeout`)", "the call is refused";
     MAX_MEMORY: Bytes = Bytes::gib(8), "memory of one sandbox (default of `max_resources`)", "create is refused";
     MAX_CPU: MilliCpu = MilliCpu::cores(8), "CPU of one sandbox (default of `max_resources`)", "create is refused";

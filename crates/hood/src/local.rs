@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use rustix::fs::FlockOperation;
@@ -65,8 +66,8 @@ impl DataDir {
 
     /// The URL of the server that runs on this directory, or `None` when none does.
     pub(crate) fn server_url(&self) -> Option<String> {
-        if self.lock().is_ok() {
-            // Nobody holds the lock, so what the file says is of an earlier run.
+        if self.is_free() {
+            // What the file says is of an earlier run.
             return None;
         }
         let text = fs::read(self.path.join("server.json")).ok()?;
@@ -80,8 +81,17 @@ impl DataDir {
         write_private(&self.path.join("server.json"), &text).context("cannot note where the server listens")
     }
 
+    /// Whether no server runs on the directory. Readers share the lock for the moment of the look.
+    pub(crate) fn is_free(&self) -> bool {
+        fs::File::open(self.path.join("lock"))
+            .map_or(true, |file| rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared).is_ok())
+    }
+
     /// Takes the directory for one server.
     pub(crate) fn lock(&self) -> Result<Lock> {
+        // Somebody who only looks holds the lock for some microseconds.
+        const TRIES: u32 = 20;
+        const PAUSE: Duration = Duration::from_millis(10);
         let path = self.path.join("lock");
         let file = fs::OpenOptions::new()
             .create(true)
@@ -90,10 +100,34 @@ impl DataDir {
             .mode(0o600)
             .open(&path)
             .with_context(|| format!("cannot open {}", path.display()))?;
-        if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            bail!("another server runs on {}; give each its own with `--data-dir`", self.path.display());
+        for _ in 0..TRIES {
+            if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+                return Ok(Lock(file));
+            }
+            std::thread::park_timeout(PAUSE);
         }
-        Ok(Lock(file))
+        bail!("another server runs on {}; give each its own with `--data-dir`", self.path.display());
+    }
+
+    /// A directory of its own beneath this one, for a server inside a command. Those of commands that were killed are
+    /// removed with everything that their servers left on the host.
+    pub(crate) fn nested(&self) -> Result<Self> {
+        let all = self.path.join("commands");
+        fs::create_dir_all(&all).with_context(|| format!("cannot make {}", all.display()))?;
+        for entry in fs::read_dir(&all)? {
+            let left = Self::new(entry?.path());
+            if left.is_free() {
+                left.remove()?;
+            }
+        }
+        Ok(Self::new(all.join(std::process::id().to_string())))
+    }
+
+    /// Removes the directory of a server that has ended.
+    pub(crate) fn remove(&self) -> Result<()> {
+        hood_driver_native::sweep(&self.path)
+            .with_context(|| format!("cannot sweep {}", self.path.display()))?;
+        fs::remove_dir_all(&self.path).with_context(|| format!("cannot remove {}", self.path.display()))
     }
 }
 

@@ -46,6 +46,8 @@ const SMALLEST_LAYERS: Bytes = Bytes::gib(4);
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(crate) data_dir: DataDir,
+    /// Where templates are; usually the same.
+    pub(crate) templates: DataDir,
     pub(crate) listen: SocketAddr,
     /// Sandboxes at once.
     pub(crate) max_sandboxes: usize,
@@ -91,7 +93,7 @@ async fn build(options: &Options) -> Result<Server> {
     let lock = data_dir.lock()?;
     let store =
         Arc::new(SqliteStore::open(data_dir.path().join("hood.sqlite")).context("cannot open the store")?);
-    let templates = Arc::new(InstalledTemplates::open(data_dir.path())?);
+    let templates = Arc::new(InstalledTemplates::open(options.templates.path())?);
     let config = hood_driver_native::Config {
         data_dir: data_dir.path().to_owned(),
         guest: GUEST,

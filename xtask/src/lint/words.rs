@@ -19,7 +19,7 @@ const HOSTS: [(&str, &str); 9] = [
 ];
 
 /// Folders of one machine.
-const FOLDERS: [(&str, &str); 3] = [("/wo", "rk/"), ("/fa", "rm/"), ("/ro", "ot/.")];
+const FOLDERS: [(&str, &str); 2] = [("/wo", "rk/"), ("/fa", "rm/")];
 
 /// Made by a program that always names its source.
 const LEFT_OUT: [&str; 1] = ["Cargo.lock"];

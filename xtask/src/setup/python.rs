@@ -38,8 +38,15 @@ impl Venv {
         what: "IPython and the libraries that the kernels know",
     };
 
+    /// What the agent's tests hold the model server against.
+    pub(crate) const AGENT: Self = Self {
+        folder: "venv-agent",
+        requirements: "tests/agent/requirements.txt",
+        what: "the official packages of OpenAI and Anthropic",
+    };
+
     /// Every one.
-    pub(crate) const ALL: [Self; 2] = [Self::SDK, Self::KERNELS];
+    pub(crate) const ALL: [Self; 3] = [Self::SDK, Self::KERNELS, Self::AGENT];
 
     /// Where a program of it lies.
     pub(crate) fn program(self, name: &str) -> PathBuf {

@@ -106,7 +106,7 @@ fn sdk_javascript(limit: Duration) -> (Command, Runner) {
 }
 
 fn agent(limit: Duration) -> (Command, Runner) {
-    let mut command = bounded(limit, Venv::SDK.program("python"));
+    let mut command = bounded(limit, Venv::AGENT.program("python"));
     command.arg("-B").arg(repo::root().join("tests/agent/run_agent_tests.py"));
     (command, Runner::Plain)
 }

@@ -60,6 +60,12 @@ impl MilliCpu {
     }
 }
 
+impl fmt::Display for MilliCpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cores", f64::from(self.0) / 1000.0)
+    }
+}
+
 /// What one sandbox may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resources {

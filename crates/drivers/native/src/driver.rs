@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -78,6 +78,19 @@ pub(crate) struct Host {
 struct Entry {
     sandbox: Sandbox,
     watch: tokio::task::AbortHandle,
+}
+
+/// Ends and removes what a server on `data_dir` has left on the host: processes and cgroups. Its files are the caller's.
+/// Does nothing while no server ever ran there.
+pub fn sweep(data_dir: &Path) -> Result<(), DriverError> {
+    let existing = instance::existing(data_dir).map_err(|e| step("sweep", e))?;
+    let Some(instance) = existing else { return Ok(()) };
+    let mounts = Mounts::read().map_err(|e| step("sweep", e))?;
+    if let Some(v2) = &mounts.v2 {
+        Life::sweep(v2, &instance, END_PATIENCE).map_err(|e| step("sweep", e))?;
+    }
+    let limits = cgroup::limits(&mounts, &instance).map_err(DriverError::Host)?;
+    limits.remove_all().map_err(|e| step("sweep", e)).map(drop)
 }
 
 impl NativeDriver {

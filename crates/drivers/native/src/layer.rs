@@ -5,7 +5,7 @@ mod pool;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hood_driver_api::{Bytes, SandboxId};
 use rustix::fs::{AtFlags, Dir, Mode, OFlags};
@@ -16,6 +16,8 @@ use crate::sys::btrfs;
 pub(crate) struct Layers {
     dir: OwnedFd,
     kind: Kind,
+    /// Where an image is mounted, in this process's own mount namespace.
+    mounted: Option<PathBuf>,
 }
 
 /// How a layer's size is held.
@@ -51,11 +53,14 @@ impl Layers {
         std::fs::create_dir_all(&path)?;
         // What root inside makes set-user-id belongs to the host's root here: nobody else may reach it.
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700))?;
-        let (dir, kind, why) = match pool::open(data_dir, &path, size) {
-            Ok((dir, simple_quota)) => (dir, Kind::Btrfs { simple_quota }, None),
-            Err(why) => (open_dir(&path)?, Kind::Plain, Some(why)),
-        };
-        Ok((Self { dir, kind }, why))
+        let pool = pool::open(data_dir, &path, size);
+        Ok(match pool {
+            Ok(pool) => {
+                let kind = Kind::Btrfs { simple_quota: pool.simple_quota };
+                (Self { dir: pool.dir, kind, mounted: pool.is_image.then_some(path) }, None)
+            }
+            Err(why) => (Self { dir: open_dir(&path)?, kind: Kind::Plain, mounted: None }, Some(why)),
+        })
     }
 
     /// How sizes are held.
@@ -119,6 +124,17 @@ impl Layers {
         match removed {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other,
+        }
+    }
+}
+
+impl Drop for Layers {
+    /// The mount would go with the process; a command that ends its server lives on for a moment.
+    fn drop(&mut self) {
+        if let Some(path) = &self.mounted
+            && let Err(error) = rustix::mount::unmount(path, rustix::mount::UnmountFlags::DETACH)
+        {
+            tracing::debug!(%error, "the image of writable layers stays mounted until the process ends");
         }
     }
 }

@@ -24,7 +24,7 @@ mod templates;
 mod warden;
 
 pub use checks::run as checks;
-pub use driver::{Config, NativeDriver};
+pub use driver::{Config, NativeDriver, sweep};
 pub use helper::WARDEN_COMMAND;
 pub use warden::run as run_warden;
 

@@ -210,7 +210,7 @@ fn resources(template: Resources, ask: ResourceAsk, max: &Resources) -> Result<R
         memory: between("memory", ask.memory.unwrap_or(template.memory), limits::MIN_MEMORY, max.memory)?,
         cpu: {
             let cpu = ask.cpu.unwrap_or(template.cpu);
-            between("cpu", cpu.0, limits::MIN_CPU.0, max.cpu.0).map(|_| cpu)?
+            between("cpu", cpu, limits::MIN_CPU, max.cpu)?
         },
         pids: between("pids", ask.pids.unwrap_or(template.pids), limits::MIN_PIDS, max.pids)?,
         disk: between("disk", ask.disk.unwrap_or(template.disk), limits::MIN_DISK, max.disk)?,

@@ -10,6 +10,7 @@ use crate::serve;
 pub(crate) async fn run(context: &Context, arguments: ServeArguments) -> Result<Exit> {
     let options = serve::Options {
         data_dir: context.data_dir.clone(),
+        templates: context.data_dir.clone(),
         listen: arguments.listen,
         max_sandboxes: arguments.max_sandboxes,
         domain: arguments.domain,

@@ -12,24 +12,36 @@ use crate::local::DataDir;
 pub(crate) struct Embedded {
     pub(crate) url: String,
     pub(crate) key: String,
+    data_dir: DataDir,
     stop: CancellationToken,
     task: tokio::task::JoinHandle<Result<()>>,
 }
 
-/// Starts one on a free port of the loopback interface.
-pub(crate) async fn start(data_dir: DataDir) -> Result<Embedded> {
+/// Starts one on a free port of the loopback interface, with the templates of `installed` and a directory of its own:
+/// several commands may do so at once, and none uses a server that ends with another's.
+pub(crate) async fn start(installed: DataDir) -> Result<Embedded> {
     const A_FEW: usize = 8;
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let server = build(&Options { data_dir, listen, max_sandboxes: A_FEW, domain: None }).await?;
+    installed.create()?;
+    let data_dir = installed.nested()?;
+    let options = Options {
+        templates: installed,
+        data_dir: data_dir.clone(),
+        listen,
+        max_sandboxes: A_FEW,
+        domain: None,
+    };
+    let server = build(&options).await?;
     let (url, key, stop) = (server.url.clone(), server.key.clone(), CancellationToken::new());
     let task = tokio::task::spawn(serve(server, stop.clone()));
-    Ok(Embedded { url, key, stop, task })
+    Ok(Embedded { url, key, data_dir, stop, task })
 }
 
 impl Embedded {
     /// Ends its sandboxes and the server.
     pub(crate) async fn stop(self) -> Result<()> {
         self.stop.cancel();
-        self.task.await?
+        self.task.await??;
+        self.data_dir.remove()
     }
 }

@@ -22,16 +22,22 @@ const SMALLEST: Bytes = Bytes::mib(256);
 /// How long an earlier server's loop device may take to go away after its death.
 const DETACH_PATIENCE: Duration = Duration::from_secs(20);
 
-/// The directory of layers and whether its quotas are simple ones; or why there is none.
-pub(super) fn open(data_dir: &Path, path: &Path, size: Bytes) -> Result<(OwnedFd, bool), String> {
+/// A directory of layers on btrfs.
+pub(super) struct Pool {
+    pub(super) dir: OwnedFd,
+    /// Quotas are simple ones.
+    pub(super) simple_quota: bool,
+    /// It is an image that this process has mounted.
+    pub(super) is_image: bool,
+}
+
+/// The directory of layers; or why there is none on btrfs.
+pub(super) fn open(data_dir: &Path, path: &Path, size: Bytes) -> Result<Pool, String> {
     let dir = super::open_dir(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let dir = if btrfs::is_btrfs(dir.as_fd()).unwrap_or(false) {
-        dir
-    } else {
-        mount_image(&data_dir.join("writable.img"), path, size)?
-    };
-    let simple = btrfs::enable_quota(dir.as_fd()).map_err(|e| format!("btrfs quotas: {e}"))?;
-    Ok((dir, simple))
+    let is_image = !btrfs::is_btrfs(dir.as_fd()).unwrap_or(false);
+    let dir = if is_image { mount_image(&data_dir.join("writable.img"), path, size)? } else { dir };
+    let simple_quota = btrfs::enable_quota(dir.as_fd()).map_err(|e| format!("btrfs quotas: {e}"))?;
+    Ok(Pool { dir, simple_quota, is_image })
 }
 
 /// Mounts the image, made when it is missing. In the server's own mount namespace, so that the mount ends with the

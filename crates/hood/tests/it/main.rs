@@ -1,0 +1,3 @@
+//! The repository's pages against the code.
+
+mod limits_page;
