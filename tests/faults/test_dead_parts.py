@@ -3,9 +3,12 @@
 import os
 import signal
 
+import pytest
+from e2b import SandboxNotRunningException
 from host import CGROUPS, until
 
 PATIENCE = 30
+SQUEEZED = 24 << 20
 
 
 def test_a_guest_killed_from_the_host(place):
@@ -50,31 +53,24 @@ def test_the_builder_of_a_template_killed(place, sdk):
     again.kill()
 
 
-def test_memory_ends_a_whole_sandbox(place):
-    """Nothing is left to be killed but the guest: as when files in memory fill all that a sandbox has."""
-    sandbox = place.create()
-    assert place.reach(sandbox).status_code == 204
-    squeeze(sandbox)
-
-    def ended():
-        # Answering takes memory, of which there is none.
-        place.reach(sandbox)
-        return sandbox not in place.running()
-
-    until(ended, PATIENCE, "it has ended")
-    assert "it ran out of memory" in place.said_of(sandbox)
+def test_memory_ends_a_whole_sandbox(place, sdk):
+    """Files in memory belong to no process, so that the guest is all there is to be killed."""
+    sandbox = sdk(place).create()
+    squeeze(sandbox.sandbox_id)
+    with pytest.raises(Exception):
+        sandbox.files.write("/dev/shm/big", b"x" * (2 * SQUEEZED))
+    until(lambda: sandbox.sandbox_id not in place.running(), PATIENCE, "it has ended")
+    assert "it ran out of memory" in place.said_of(sandbox.sandbox_id)
+    with pytest.raises(SandboxNotRunningException):
+        sandbox.files.list("/")
 
 
 def squeeze(sandbox):
-    """Leaves a sandbox no more memory than it uses."""
-    for file in [*CGROUPS.glob(f"**/{sandbox}/memory.limit_in_bytes"), *CGROUPS.glob(f"**/{sandbox}/memory.max")]:
-        for limit in range(64 << 10, 64 << 20, 64 << 10):
-            try:
-                file.write_text(str(limit))
-                return
-            except OSError:
-                # cgroup v1 refuses what it cannot reclaim.
-                continue
+    """Leaves a sandbox less memory than its files in memory may take."""
+    for name in ["memory.limit_in_bytes", "memory.max"]:
+        for file in CGROUPS.glob(f"**/{sandbox}/{name}"):
+            file.write_text(str(SQUEEZED))
+            return
     raise AssertionError(f"{sandbox} has no memory group")
 
 

@@ -21,7 +21,7 @@ def test_metrics_come_within_thirty_seconds(sandbox):
 @pytest.mark.slow
 def test_metrics_show_the_work(sandbox):
     sandbox.commands.run("python3 -c \"x = b'x' * (300 << 20); exec('while True: pass')\"", background=True, timeout=0)
-    busy = lambda: [m for m in sandbox.get_metrics() if m.mem_used > 300 << 20 and m.cpu_used_pct > 20]  # noqa: E731
+    busy = lambda: [m for m in sandbox.get_metrics() if m.mem_used > 300 << 20 and m.cpu_used_pct > 3]  # noqa: E731
     assert until(busy, 30, pause=1)
 
 

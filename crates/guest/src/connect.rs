@@ -10,7 +10,9 @@ mod error;
 mod unary;
 
 pub(crate) use codec::require_json;
-pub(crate) use envelope::{Frames, Messages, stream_request, stream_response};
+#[cfg(test)]
+pub(crate) use envelope::Frames;
+pub(crate) use envelope::{Messages, stream_request, stream_response};
 pub(crate) use error::{Code, ConnectError};
 pub(crate) use unary::{Json, Unary};
 

@@ -83,7 +83,8 @@ impl Host {
             HostMessage::Exited { request, status } => {
                 if let Some(ended) = state.living.remove(&request) {
                     let exit = if status < 0 { Exit::Signal(-status) } else { Exit::Code(status) };
-                    drop(ended.send(exit));
+                    // A kernel that nobody keeps any more has nobody to tell.
+                    ended.send(exit).ok();
                 }
             }
         }

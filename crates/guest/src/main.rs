@@ -7,7 +7,6 @@
 //! Reading order: [`boot`], [`app`], [`launch`] with [`sys`], then the three services [`process`], [`filesystem`] with
 //! [`files`], [`contexts`].
 #![deny(unsafe_code)]
-#![expect(missing_docs, reason = "a binary has no public items")]
 
 mod accounts;
 mod app;

@@ -127,7 +127,7 @@ async fn build(options: &Options) -> Result<Server> {
     let domain = options.domain.clone().unwrap_or_else(|| address.to_string());
     let app = App::new(engine.clone(), Arc::new(StoredKeys(store)), templates, &domain);
     let registry = metrics::registry(&engine);
-    let local = Router::new().route("/metrics", get(move || metrics::render(registry.clone())));
+    let local = Router::new().route("/metrics", get(move || std::future::ready(metrics::render(&registry))));
     let router = hood_dialect_e2b::router_beside(app, local);
     let url = format!("http://{address}");
     data_dir.write_server(&url)?;

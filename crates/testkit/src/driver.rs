@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use hood_driver_api::{
-    ByteStream, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, RootFs, SandboxId, Spec,
-    Usage,
+    ByteStream, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, RootFs, SandboxId,
+    Spec, Usage,
 };
 use hood_wire::GuestEvent;
 use tokio::io::DuplexStream;

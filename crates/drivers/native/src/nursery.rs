@@ -339,6 +339,6 @@ mod tests {
     fn wait_statuses_become_codes_and_signals() {
         assert_eq!(decode(3 << 8), 3);
         assert_eq!(decode(9), -9);
-        assert_eq!(decode(11 | 0x80), -11);
+        assert_eq!(decode(0x8b), -11);
     }
 }

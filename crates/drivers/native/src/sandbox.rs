@@ -63,6 +63,14 @@ pub(crate) fn prepare(host: &Arc<Host>, root: &RootFs) -> Result<(), DriverError
 
 /// Puts everything up but the guest's answer. Blocks for some milliseconds. On an error nothing is left.
 pub(crate) fn raise(host: &Arc<Host>, spec: &Spec) -> Result<Raised, DriverError> {
+    match attempt(host, spec) {
+        // The builder had died since the last sandbox; the next attempt starts another.
+        Err(error) if is_helper_dead(&error) => attempt(host, spec),
+        result => result,
+    }
+}
+
+fn attempt(host: &Arc<Host>, spec: &Spec) -> Result<Raised, DriverError> {
     let live = host.templates.open(&spec.root, &host.warden, &host.life)?;
     live.cradle.tend(host, &live, &spec.root);
     let slot = live.slot()?;
@@ -224,6 +232,12 @@ fn overlay_error(spec: &Spec, error: io::Error) -> DriverError {
         }
         _ => step("overlay", error),
     }
+}
+
+/// Its socket is closed, so nothing is being built there any more.
+fn is_helper_dead(error: &DriverError) -> bool {
+    matches!(error, DriverError::Step { source, .. }
+        if matches!(source.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset))
 }
 
 fn is_helper_gone(error: &DriverError) -> bool {

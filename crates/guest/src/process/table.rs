@@ -188,7 +188,7 @@ impl Processes {
     pub(super) fn discard(&self, fd: AsyncFd<OwnedFd>) {
         if let Ok(place) = self.held.clone().try_acquire_owned() {
             tokio::task::spawn(async move {
-                pump::discard(fd).await;
+                Box::pin(pump::discard(fd)).await;
                 drop(place);
             });
         }

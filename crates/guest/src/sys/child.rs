@@ -63,8 +63,7 @@ const AFTER_STDIO: RawFd = 3;
 /// Becomes the program. Never returns.
 pub(super) fn run(p: &Prepared) -> ! {
     let step = enter(p);
-    // SAFETY: errno is this thread's own variable.
-    let errno = unsafe { *libc::__errno_location() };
+    let errno = errno();
     let mut message = [0u8; 8];
     message[..4].copy_from_slice(&(step as u32).to_ne_bytes());
     message[4..].copy_from_slice(&errno.to_ne_bytes());
@@ -175,8 +174,7 @@ fn become_account(p: &Prepared) -> Option<Step> {
         if p.keep_capabilities & (1 << capability) == 0 {
             // SAFETY: no pointers. Numbers beyond the kernel's last one return EINVAL, which is fine.
             let dropped = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
-            // SAFETY: errno is this thread's own variable.
-            if dropped < 0 && unsafe { *libc::__errno_location() } != libc::EINVAL {
+            if dropped < 0 && errno() != libc::EINVAL {
                 return Some(Step::Capabilities);
             }
         }
@@ -204,14 +202,27 @@ fn exec(p: &Prepared) {
         }
         // SAFETY: path, argv and envp are NUL-terminated strings and NULL-terminated arrays owned by the parent's copy.
         unsafe { libc::execve(path, p.argv.as_ptr(), p.envp.as_ptr()) };
-        // SAFETY: errno is this thread's own variable.
-        let errno = unsafe { *libc::__errno_location() };
+        let errno = errno();
         if errno != libc::ENOENT && errno != libc::ENOTDIR {
             telling = errno;
         }
     }
-    // SAFETY: errno is this thread's own variable.
-    unsafe { *libc::__errno_location() = telling };
+    set_errno(telling);
+}
+
+/// This thread's `errno`; unlike `io::Error::last_os_error` plainly nothing but a read.
+fn errno() -> i32 {
+    // SAFETY: no preconditions; returns the address of this thread's own variable.
+    let location = unsafe { libc::__errno_location() };
+    // SAFETY: the variable lives as long as the thread, and only this thread uses it.
+    unsafe { *location }
+}
+
+fn set_errno(value: i32) {
+    // SAFETY: no preconditions; returns the address of this thread's own variable.
+    let location = unsafe { libc::__errno_location() };
+    // SAFETY: the variable lives as long as the thread, and only this thread uses it.
+    unsafe { *location = value };
 }
 
 /// A pointer to a C string that the caller keeps alive.

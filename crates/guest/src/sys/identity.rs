@@ -14,6 +14,15 @@ pub(crate) fn harden_self() -> io::Result<()> {
     if unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) } < 0 {
         return Err(io::Error::last_os_error());
     }
+    for signal in [libc::SIGSEGV, libc::SIGBUS] {
+        // The runtime's handlers report a stack overflow. Sent by root inside, several at once overflow the signal
+        // stack, which kills even PID 1; without a handler the kernel ignores what is sent, and a true fault still
+        // kills.
+        // SAFETY: SIG_DFL is a valid disposition and involves no code of ours.
+        if unsafe { libc::signal(signal, libc::SIG_DFL) } == libc::SIG_ERR {
+            return Err(io::Error::last_os_error());
+        }
+    }
     own_group()
 }
 

@@ -22,9 +22,9 @@ pub(super) fn registry(engine: &Engine) -> Arc<Registry> {
 }
 
 /// Reads all of it.
-pub(super) async fn render(registry: Arc<Registry>) -> Response {
+pub(super) fn render(registry: &Registry) -> Response {
     let mut text = String::new();
-    match prometheus_client::encoding::text::encode(&mut text, &registry) {
+    match prometheus_client::encoding::text::encode(&mut text, registry) {
         Ok(()) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }

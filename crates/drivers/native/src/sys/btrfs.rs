@@ -21,6 +21,8 @@ const LIMIT_MAX_REFERENCED: u64 = 1;
 const QUOTA_TREE: u64 = 8;
 const QGROUP_INFO_KEY: u32 = 242;
 const FIRST_FREE_INODE: u64 = 256;
+/// Of a found qgroup: a 32-byte header, then generation, referenced bytes, …, little endian.
+const REFERENCED: usize = 32 + 8;
 
 /// `struct btrfs_ioctl_vol_args`.
 #[repr(C)]
@@ -116,8 +118,6 @@ pub(crate) fn usage(dir: BorrowedFd<'_>) -> io::Result<u64> {
     (search.min_type, search.max_type) = (QGROUP_INFO_KEY, QGROUP_INFO_KEY);
     // SAFETY: the kernel reads and writes one live struct of the size in the request's number.
     check(i64::from(unsafe { libc::ioctl(dir.as_raw_fd(), TREE_SEARCH, &raw mut search) }))?;
-    // A 32-byte header, then generation, referenced bytes, …, little endian.
-    const REFERENCED: usize = 32 + 8;
     let bytes = search.buffer.get(REFERENCED..REFERENCED + 8).and_then(|b| b.first_chunk::<8>());
     match bytes {
         Some(bytes) if search.items == 1 => Ok(u64::from_le_bytes(*bytes)),

@@ -25,7 +25,7 @@ pub(crate) fn clone_process(flags: libc::c_int, group: Option<BorrowedFd<'_>>) -
     assert_single_threaded()?;
     let mut pidfd: libc::c_int = -1;
     let mut args = libc::clone_args {
-        flags: (flags | libc::CLONE_PIDFD) as u32 as u64,
+        flags: u64::from((flags | libc::CLONE_PIDFD).cast_unsigned()),
         pidfd: (&raw mut pidfd) as u64,
         child_tid: 0,
         parent_tid: 0,

@@ -78,7 +78,8 @@ fn user_namespace(lines: &[IdLine]) -> io::Result<OwnedFd> {
 
 /// Writes both maps of a process that has just entered a user namespace of its own.
 pub(super) fn write_maps(pid: Pid, lines: &[IdLine]) -> io::Result<()> {
-    let text: String = lines.iter().map(|l| format!("{} {} {}\n", l.inside, l.outside, l.count)).collect();
+    let lines: Vec<_> = lines.iter().map(|l| format!("{} {} {}\n", l.inside, l.outside, l.count)).collect();
+    let text = lines.concat();
     for file in ["uid_map", "gid_map"] {
         // One write per map: the kernel takes no second one.
         let path = format!("/proc/{}/{file}", pid.as_raw_nonzero());
