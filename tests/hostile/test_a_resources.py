@@ -146,10 +146,10 @@ def test_A9_spinning_does_not_silence_the_sandbox(create, who):
     sandbox, neighbour = create(), create()
     spin = sandbox.commands.run("for i in $(seq 64); do (while :; do :; done) & done; wait", user=who, background=True)
     time.sleep(1)
-    for one in (sandbox, neighbour):
+    for one, patience in ((sandbox, 5), (neighbour, 1)):
         began = time.monotonic()
         one.files.list("/tmp")
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < patience
     spin.kill()
     assert answers(sandbox)
 
@@ -209,18 +209,15 @@ seen["get"] = attempt(resource.prlimit, 1, resource.RLIMIT_NOFILE)
 
 def test_A10_stopping_every_new_process_does_not_stop_the_guest(sandbox):
     """The guest waits for a child to exec; root stops the child half-way."""
-    source = """
-print("ready", flush=True)
-while True:
-    for pid in range(2, 3000):
-        if pid != os.getpid():
-            try: os.kill(pid, signal.SIGSTOP)
-            except OSError: pass
-"""
-    background(sandbox, source, "root")
+    # In C: Python is too slow to catch a child between its clone and its exec.
+    source = "#include <signal.h>\nint main(void) { for (;;) for (int p = 2; p < 3000; p++) kill(p, SIGSTOP); }\n"
+    sandbox.files.write("/tmp/stop.c", source.replace("p++) kill", "p++) if (p != getpid()) kill"))
+    shell(sandbox, "gcc -w -O1 -o /tmp/stop /tmp/stop.c")
+    sandbox.commands.run("/tmp/stop", user="root", background=True)
+    time.sleep(0.5)
     for _ in range(3):
         try:
-            sandbox.commands.run("true", timeout=3, request_timeout=6)
+            sandbox.commands.run("true", user="root", timeout=3, request_timeout=6)
         except Exception:  # noqa: BLE001 - the command may well be stopped; the guest may not
             pass
         began = time.monotonic()

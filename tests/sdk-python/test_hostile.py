@@ -36,11 +36,12 @@ def test_fork_bomb(create, neighbour):
     assert not sandbox.is_running()
 
 
+@pytest.mark.slow
 def test_fork_bomb_in_a_cell(interpret, neighbour):
     interpreter = interpret()
     interpreter.run_code(
         "import os, time\ntry:\n    while True:\n        if os.fork() == 0:\n            time.sleep(300)\nexcept OSError as error:\n    print(error.errno)",
-        timeout=30,
+        timeout=100,
     )
     assert run(neighbour, "echo fine") == "fine"
     assert interpreter.kill()
