@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn the_table_shows_names_values_and_units() {
         let of = |name| inventory().iter().find(|limit| limit.name == name).expect("listed").value.clone();
-        assert_eq!(of("MAX_SANDBOXES"), "64");
+        assert_eq!(of("MAX_SANDBOXES"), "256");
         assert_eq!(of("MAX_TIMEOUT"), "24 h");
         assert_eq!(of("MAX_CPU"), "8 cores");
         assert_eq!(of("LOG_MESSAGE"), "8 KiB");

@@ -112,7 +112,7 @@ async fn a_full_node_asks_to_come_again() {
     let bench = Bench::new();
     while bench.post("/v2/sandboxes", r#"{"templateID":"base"}"#).await.status == StatusCode::CREATED {}
     let answer = bench.post("/v2/sandboxes", r#"{"templateID":"base"}"#).await;
-    says(&answer, StatusCode::TOO_MANY_REQUESTS, "64 of 64 sandboxes are running");
+    says(&answer, StatusCode::TOO_MANY_REQUESTS, "256 of 256 sandboxes are running");
     assert!(answer.headers.contains_key("retry-after"));
 }
 

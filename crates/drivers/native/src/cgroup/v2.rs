@@ -95,8 +95,11 @@ mod tests {
         let mounts = Mounts { v2: Some(dir.path().to_owned()), v1: Vec::new() };
         let v2 = V2::find(&mounts).expect("has all controllers");
         let life = Life::new(dir.path(), "test").expect("made");
-        fs::create_dir_all(life.root().join("t0")).expect("made");
-        fs::write(life.root().join("t0/cgroup.procs"), "").expect("written");
+        // The kernel makes a group's files with the group.
+        for group in ["t0", "t0/nursery"] {
+            fs::create_dir_all(life.root().join(group)).expect("made");
+            fs::write(life.root().join(group).join("cgroup.procs"), "").expect("written");
+        }
         let me = rustix::process::getuid().as_raw();
         let template = life.template(0, me).expect("made");
         (dir, v2, template, SandboxId::from_random([1; 20]))
