@@ -145,6 +145,8 @@ pub struct Template {
     pub id: String,
     /// Its name without tag, shown as `alias`.
     pub name: String,
+    /// When it was built.
+    pub created_at: OffsetDateTime,
     /// Its files.
     pub root: RootFs,
     /// What its sandboxes get unless the create call says otherwise.

@@ -24,6 +24,7 @@ pub fn template(name: &str) -> Template {
     Template {
         id: format!("t-{name}"),
         name: name.into(),
+        created_at: time::OffsetDateTime::UNIX_EPOCH,
         root: RootFs { key: name.into(), layers: Vec::new(), nursery: None },
         resources: Resources {
             memory: Bytes::mib(512),

@@ -39,12 +39,13 @@ const fn minutes(n: u64) -> Duration {
 }
 
 /// All of them, in the order in which they run: cheap ones first.
-pub(super) const ALL: [Suite; 6] = [
+pub(super) const ALL: [Suite; 7] = [
     Suite { name: "unit", place: Place::Alone, limit: minutes(20), command: unit },
     Suite { name: "kernels", place: Place::Alone, limit: minutes(10), command: kernels },
     Suite { name: "sdk-python", place: Place::Server, limit: minutes(15), command: sdk_python },
     Suite { name: "sdk-js", place: Place::Server, limit: minutes(8), command: sdk_javascript },
     Suite { name: "agent", place: Place::Server, limit: minutes(12), command: agent },
+    Suite { name: "hostile", place: Place::Server, limit: minutes(10), command: hostile },
     Suite { name: "faults", place: Place::OwnServers, limit: minutes(12), command: faults },
 ];
 
@@ -109,6 +110,10 @@ fn agent(limit: Duration) -> (Command, Runner) {
     let mut command = bounded(limit, Venv::AGENT.program("python"));
     command.arg("-B").arg(repo::root().join("tests/agent/run_agent_tests.py"));
     (command, Runner::Plain)
+}
+
+fn hostile(limit: Duration) -> (Command, Runner) {
+    (pytest(limit, "hostile"), Runner::Pytest)
 }
 
 fn faults(limit: Duration) -> (Command, Runner) {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use async_trait::async_trait;
@@ -10,6 +11,7 @@ use hood_engine::Template;
 use hood_engine::ports::Templates;
 use hood_images::{LayerKey, Store};
 use sha2::{Digest, Sha256};
+use time::OffsetDateTime;
 
 /// Processes of a sandbox when its template says nothing.
 const PIDS: u32 = 1024;
@@ -75,6 +77,7 @@ fn template(found: hood_images::Template) -> Template {
     let manifest = found.manifest;
     Template {
         id: id_of(&manifest.name),
+        created_at: OffsetDateTime::UNIX_EPOCH + Duration::from_millis(manifest.created_ms),
         root: RootFs {
             // A layer's key covers all layers below it; the recipe's hash covers the nursery.
             key: format!(

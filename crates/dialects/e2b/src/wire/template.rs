@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use time::OffsetDateTime;
 
 use crate::wire::{ENVD_VERSION, When};
 
@@ -76,10 +75,8 @@ pub(crate) struct Alias {
     pub(crate) public: bool,
 }
 
-/// Every team may use every template here, and clients take no note of the time: templates are files that carry
-/// none, so the epoch stands where the protocol requires one.
+/// Every team may use every template here.
 const PUBLIC: bool = true;
-const NO_TIME: When = When(OffsetDateTime::UNIX_EPOCH);
 
 impl From<&hood_engine::Template> for Template {
     fn from(template: &hood_engine::Template) -> Self {
@@ -92,8 +89,8 @@ impl From<&hood_engine::Template> for Template {
             public: PUBLIC,
             aliases: vec![template.name.clone()],
             names: vec![template.name.clone()],
-            created_at: NO_TIME,
-            updated_at: NO_TIME,
+            created_at: When(template.created_at),
+            updated_at: When(template.created_at),
             created_by: None,
             last_spawned_at: None,
             spawn_count: 0,
@@ -111,16 +108,16 @@ impl From<&hood_engine::Template> for TemplateWithBuilds {
             public: PUBLIC,
             aliases: vec![template.name.clone()],
             names: vec![template.name.clone()],
-            created_at: NO_TIME,
-            updated_at: NO_TIME,
+            created_at: When(template.created_at),
+            updated_at: When(template.created_at),
             last_spawned_at: None,
             spawn_count: 0,
             builds: vec![Build {
                 build_id: build_id(template),
                 status: "ready",
-                created_at: NO_TIME,
-                updated_at: NO_TIME,
-                finished_at: NO_TIME,
+                created_at: When(template.created_at),
+                updated_at: When(template.created_at),
+                finished_at: When(template.created_at),
                 cpu_count: template.resources.cpu.as_cores_ceil(),
                 memory_mib: template.resources.memory.as_mib(),
                 disk_mib: template.resources.disk.as_mib(),
