@@ -89,6 +89,9 @@ fn enter(p: &Prepared) -> Step {
     }
     if p.privileged {
         score_for_oom();
+        // The guest runs ahead of its payload; going back down is always allowed.
+        // SAFETY: no pointers.
+        unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 0) };
         if let Some(step) = become_account(p) {
             return step;
         }

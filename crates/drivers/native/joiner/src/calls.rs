@@ -19,6 +19,7 @@ const SETGROUPS: u64 = 116;
 const SETRESUID: u64 = 117;
 const SETRESGID: u64 = 119;
 const CAPGET: u64 = 125;
+const SETPRIORITY: u64 = 141;
 const CAPSET: u64 = 126;
 const PRCTL: u64 = 157;
 const GETTID: u64 = 186;
@@ -199,6 +200,12 @@ pub(crate) fn clamp_limit(resource: u64, value: u64) -> i64 {
     let value = if value < now[1] { value } else { now[1] };
     let new = [value, value];
     call(PRLIMIT64, [0, resource, new.as_ptr() as u64, 0, 0])
+}
+
+/// Back to the priority of a payload: the nursery's own is higher.
+pub(crate) fn reset_priority() -> i64 {
+    const PRIO_PROCESS: u64 = 0;
+    call(SETPRIORITY, [PRIO_PROCESS, 0, 0, 0, 0])
 }
 
 pub(crate) fn umask(mask: u64) -> i64 {

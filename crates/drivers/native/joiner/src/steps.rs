@@ -40,6 +40,7 @@ pub(crate) fn enter(join: &Join) -> Result<(), Failed> {
     calls::join_new_keyring();
     // Hosts may fix the score; then the group's memory limit still holds.
     calls::write_file(c"/proc/self/oom_score_adj", b"500");
+    step(8, calls::reset_priority())?;
     step(8, calls::clamp_limit(RLIMIT_NOFILE, MAX_FILES))?;
     step(8, calls::clamp_limit(RLIMIT_MEMLOCK, MAX_LOCKED_BYTES))?;
     step(8, calls::clamp_limit(RLIMIT_CORE, 1))?;

@@ -12,8 +12,14 @@ use super::messages::{Answer, IdLine, ToWarden};
 use crate::sys::clone::{Side, clone_process, exit_now};
 use crate::sys::{fork, socket};
 
+/// Nice value of the helpers and of guests.
+const AHEAD_OF_PAYLOADS: i32 = -10;
+
 /// Entry point of the hidden subcommand: serves the socket at descriptor 3 until it closes.
 pub fn run() -> ExitCode {
+    // Inherited by builders and guests, so that a guest answers while its payload spins on every processor; payloads
+    // go back to 0. A host that forbids it only makes guests slower under such load.
+    rustix::process::setpriority_process(None, AHEAD_OF_PAYLOADS).ok();
     match fork::inherited_socket().and_then(|socket| serve(&socket)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
