@@ -155,7 +155,7 @@ class Start(unittest.TestCase):
         inherited = kernel.run("!ls /proc/self/fd | wc -l").stdout.strip()
         self.assertEqual(inherited, "4")  # three, and the folder that ls reads
         loaded = kernel.run(
-            "import sys; sorted({'numpy', 'pandas', 'matplotlib', 'asyncio', 'PIL'} & set(sys.modules))"
+            "import sys; sorted({'numpy', 'pandas', 'matplotlib', 'PIL'} & set(sys.modules))"
         )
         self.assertEqual(loaded.text, "[]")
 

@@ -2,6 +2,8 @@
 
 import json
 import shlex
+import time
+from pathlib import Path
 
 from e2b import CommandExitException
 
@@ -59,3 +61,28 @@ def background(sandbox, source, user="user", timeout=60):
 def answers(sandbox, user="user"):
     """The sandbox still serves."""
     return sandbox.commands.run("echo alive", user=user, timeout=20).stdout == "alive\n"
+
+
+def built(sandbox, name, flags=""):
+    """The path of a program of `programs/`, compiled inside, which everybody may run."""
+    path = f"/usr/local/bin/{name}"
+    source = (Path(__file__).parent / "programs" / f"{name}.c").read_text()
+    sandbox.files.write(f"/tmp/{name}.c", source)
+    said = shell(sandbox, f"gcc -O1 -Wall -o {path} /tmp/{name}.c {flags} && echo built", "root")
+    assert said.endswith("built\n"), said
+    return path
+
+
+def until(condition, seconds=5.0, pause=0.1):
+    """Waits for a condition, and hands back what it said."""
+    end = time.monotonic() + seconds
+    while True:
+        said = condition()
+        if said or time.monotonic() > end:
+            return said
+        time.sleep(pause)
+
+
+def alive(sandbox, pattern):
+    """How many processes inside have this in their command line; write it as 'sleep 424[2]', lest it finds itself."""
+    return int(shell(sandbox, f"pgrep -cf '{pattern}' || true", "root").split()[0])

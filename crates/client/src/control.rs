@@ -81,6 +81,30 @@ pub struct ListedSandbox {
     pub metadata: BTreeMap<String, String>,
 }
 
+/// One sandbox, as its server shows it. Its secrets are left out.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ShownSandbox {
+    /// As in a listing.
+    #[serde(flatten)]
+    pub listed: ListedSandbox,
+    /// Which walls stand; a server that is not ours says nothing about them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
+}
+
+/// Which walls stand around a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Isolation {
+    /// What has built them.
+    pub driver: String,
+    /// With which rights: `root`.
+    pub mode: String,
+    /// What reaches out of it and into it: `none`.
+    pub network: String,
+    /// Each wall with how it stands: `full`, `partial` or `missing`.
+    pub walls: BTreeMap<String, String>,
+}
+
 /// A line of a sandbox's log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogEntry {
@@ -193,6 +217,13 @@ impl Client {
 
     /// The server's own words on one sandbox.
     pub async fn detail(&self, id: &str) -> Result<Value, ClientError> {
+        const DOING: &str = "look at the sandbox";
+        let request = self.request(Method::GET, &["sandboxes", id]).timeout(limits::CALL);
+        json(DOING, self.send(DOING, request).await?).await
+    }
+
+    /// One sandbox that runs.
+    pub async fn show(&self, id: &str) -> Result<ShownSandbox, ClientError> {
         const DOING: &str = "look at the sandbox";
         let request = self.request(Method::GET, &["sandboxes", id]).timeout(limits::CALL);
         json(DOING, self.send(DOING, request).await?).await

@@ -19,7 +19,7 @@ mod sandbox; // the way into one sandbox
 
 pub use cells::{CellEvent, Cells};
 pub use client::Client;
-pub use control::{Hood, ListedSandbox, LogEntry, Metric, NewSandbox, Template};
+pub use control::{Hood, Isolation, ListedSandbox, LogEntry, Metric, NewSandbox, ShownSandbox, Template};
 pub use error::{ClientError, Code};
 pub use files::{Download, Entry, EntryKind};
 pub use process::{Command, End, Event, Input, Process, Signal, Size, Stdio};

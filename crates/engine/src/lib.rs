@@ -19,7 +19,7 @@ mod tasks;
 
 pub use engine::{Config, Engine, Link, NewSandbox, Recovered, ResourceAsk};
 pub use error::{ConnectError, CreateError, Explain, Kind, LookupError, RecoverError};
-pub use hood_driver_api::{ByteStream, Bytes, MilliCpu, Resources, RootMode, SandboxId};
+pub use hood_driver_api::{ByteStream, Bytes, Isolation, MilliCpu, Resources, RootMode, SandboxId};
 pub use journal::{LogLine, LogQuery};
 pub use metrics::{Counts, Histogram, Sample};
 pub use record::{End, Filter, Order, Page, Record, State, TeamId, Template, Token, Why};

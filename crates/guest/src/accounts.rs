@@ -49,7 +49,7 @@ fn name_of(file: &str, id: u32) -> String {
         .unwrap_or(id)
 }
 
-fn find(passwd: &str, name: &str) -> Option<Account> {
+pub(crate) fn find(passwd: &str, name: &str) -> Option<Account> {
     passwd.lines().find_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();
         let [user, _, uid, gid, _, home, shell, ..] = fields.as_slice() else { return None };
@@ -63,7 +63,7 @@ fn find(passwd: &str, name: &str) -> Option<Account> {
     })
 }
 
-fn groups_of(groups: &str, name: &str, primary: u32) -> Vec<u32> {
+pub(crate) fn groups_of(groups: &str, name: &str, primary: u32) -> Vec<u32> {
     let mut ids = vec![primary];
     for line in groups.lines() {
         let mut fields = line.split(':').skip(2);

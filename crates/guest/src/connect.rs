@@ -10,10 +10,12 @@ mod error;
 mod unary;
 
 pub(crate) use codec::require_json;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 pub(crate) use envelope::Frames;
 pub(crate) use envelope::{Messages, stream_request, stream_response};
 pub(crate) use error::{Code, ConnectError};
+#[cfg(fuzzing)]
+pub(crate) use unary::parse;
 pub(crate) use unary::{Json, Unary};
 
 /// Largest unary request or single stream message in bytes. A stdin message of the SDKs is far below it.

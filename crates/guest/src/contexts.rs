@@ -12,6 +12,8 @@ mod context;
 mod death;
 mod execute;
 mod frames;
+#[cfg(fuzzing)]
+pub(crate) mod fuzz;
 mod keeper;
 mod kernel;
 mod manifest;

@@ -9,6 +9,8 @@
 mod describe;
 mod download;
 mod error;
+#[cfg(fuzzing)]
+pub(crate) mod fuzz;
 mod gunzip;
 mod multipart;
 mod negotiate;

@@ -6,6 +6,8 @@
 //! Reading order: [`entry`] (how a file is described), [`make`], [`list`], [`remove`], [`rename`], then [`watch`].
 
 pub(crate) mod entry;
+#[cfg(fuzzing)]
+pub(crate) mod fuzz;
 mod list;
 pub(crate) mod make;
 pub(crate) mod metadata;

@@ -91,6 +91,20 @@ impl Host {
         Ok(())
     }
 
+    /// As if that request had been sent: whoever holds the receivers waits.
+    #[cfg(fuzzing)]
+    pub(crate) fn expect(
+        &self,
+        request: u64,
+    ) -> (oneshot::Receiver<Result<(), String>>, oneshot::Receiver<Exit>) {
+        let (answer, answered) = oneshot::channel();
+        let (ended, ends_with) = oneshot::channel();
+        let mut state = self.lock();
+        state.waiting.insert(request, answer);
+        state.living.insert(request, ended);
+        (answered, ends_with)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -25,7 +25,7 @@ pub(crate) fn absolute(app: &App, account: &Account, path: &str) -> Result<Strin
     resolve(base, &account.home, path)
 }
 
-fn resolve(base: &str, home: &str, path: &str) -> Result<String, PathError> {
+pub(crate) fn resolve(base: &str, home: &str, path: &str) -> Result<String, PathError> {
     if path.is_empty() {
         return Err(PathError::Empty);
     }

@@ -15,6 +15,8 @@
 
 mod ending;
 mod events;
+#[cfg(fuzzing)]
+pub(crate) mod fuzz;
 mod headers;
 mod input;
 mod outlet;

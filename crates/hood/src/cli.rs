@@ -10,12 +10,14 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hood_agent::{MAX_ROUNDS, Provider, ROUNDS};
+use hood_driver_api::Wall;
 
 pub(crate) use sandbox::{
     ConnectArguments, CreateArguments, ExecArguments, KillArguments, LogsArguments, SandboxCommand,
+    ShowArguments,
 };
 pub(crate) use template::{BuildArguments, TemplateCommand};
-pub(crate) use values::{Memory, duration, pair};
+pub(crate) use values::{Memory, duration, pair, spared_wall};
 
 /// Sealed sandboxes for code that an AI agent writes.
 #[derive(Debug, Parser)]
@@ -116,6 +118,10 @@ pub(crate) struct ServeArguments {
     /// What `get_host()` of the SDKs names, with its port unless that is 443 [default: the address]
     #[arg(long, value_name = "NAME")]
     pub(crate) domain: Option<String>,
+    /// A wall to start without where this host lacks it; may be given several times. `disk` is one that can be: sandboxes
+    /// could then fill the disk of the data directory
+    #[arg(long, value_parser = spared_wall, value_name = "WALL")]
+    pub(crate) without: Vec<Wall>,
     /// How the log on standard error looks; `HOOD_LOG` sets its level
     #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
     pub(crate) log_format: LogFormat,

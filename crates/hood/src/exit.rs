@@ -60,6 +60,11 @@ impl Hinted {
     pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { message: message.into(), hint: hint.into() }
     }
+
+    /// What to do about it.
+    pub(crate) fn hint(&self) -> &str {
+        &self.hint
+    }
 }
 
 impl fmt::Display for Hinted {
@@ -107,7 +112,7 @@ fn with_causes(error: &anyhow::Error) -> String {
 
 fn hint_of(cause: &(dyn Error + 'static)) -> Option<String> {
     if let Some(error) = cause.downcast_ref::<Hinted>() {
-        return Some(error.hint.clone());
+        return Some(error.hint().to_owned());
     }
     if let Some(error) = cause.downcast_ref::<ClientError>() {
         return error.hint();

@@ -48,7 +48,10 @@ fn enter_private_mounts(command: &Command) -> Result<()> {
     if rustix::process::geteuid().is_root() {
         hood_driver_native::enter_private_mounts().context("cannot make a mount namespace")?;
     } else if matches!(command, Command::Serve(_)) {
-        return Err(Hinted::new("`hood serve` must be started as root", "use `sudo hood serve`").into());
+        let message = "`hood serve` must be started as root: there is no rootless mode";
+        return Err(
+            Hinted::new(message, "use `sudo hood serve`; `hood doctor` shows what stands here").into()
+        );
     }
     Ok(())
 }

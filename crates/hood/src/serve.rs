@@ -5,6 +5,7 @@ mod key;
 mod listener;
 mod metrics;
 mod templates;
+mod walls;
 mod world;
 
 use std::net::SocketAddr;
@@ -15,7 +16,7 @@ use anyhow::{Context, Result};
 use axum::Router;
 use axum::routing::get;
 use hood_dialect_e2b::{App, StoredKeys};
-use hood_driver_api::{Bytes, Driver};
+use hood_driver_api::{Bytes, Check, Driver, Wall};
 use hood_driver_native::NativeDriver;
 use hood_engine::Engine;
 use hood_engine::ports::Templates;
@@ -24,6 +25,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use embedded::{Embedded, start as embedded};
+pub(crate) use walls::Without;
 
 use crate::local::{DataDir, Lock};
 use listener::{Listener, PerConnection};
@@ -53,17 +55,22 @@ pub(crate) struct Options {
     pub(crate) max_sandboxes: usize,
     /// What `get_host()` names, with its port where it is not 443; the listening address when absent.
     pub(crate) domain: Option<String>,
+    /// Walls that it may start without.
+    pub(crate) without: Without,
 }
 
 /// Everything that is up, before the first request.
 struct Server {
     engine: Engine,
+    driver: Arc<dyn Driver>,
     listener: TcpListener,
     router: Router,
     url: String,
     key: String,
     /// Made in this run: to be shown once.
     key_is_new: bool,
+    /// Walls that the server has started without.
+    missing: Vec<Check>,
     _lock: Lock,
 }
 
@@ -82,6 +89,9 @@ pub(crate) async fn run(options: &Options) -> Result<()> {
         signals.cancel();
     });
     let server = build(options).await?;
+    for Check { wall, found, .. } in &server.missing {
+        tracing::warn!(%wall, found, "started without a wall, as told");
+    }
     announce(&server);
     serve(server, stop).await
 }
@@ -89,6 +99,10 @@ pub(crate) async fn run(options: &Options) -> Result<()> {
 /// Puts everything up.
 async fn build(options: &Options) -> Result<Server> {
     let data_dir = &options.data_dir;
+    // Before anything is made. The limit of layers is only known when it has been tried.
+    let mut found = hood_driver_native::checks(data_dir.path());
+    found.retain(|check| check.wall != Wall::Disk);
+    walls::verdict(&found, &options.without)?;
     data_dir.create()?;
     let lock = data_dir.lock()?;
     let store =
@@ -104,6 +118,7 @@ async fn build(options: &Options) -> Result<Server> {
         .await?
         .context("the native driver cannot work on this host; `hood doctor` shows what is missing")?;
     let driver: Arc<dyn Driver> = Arc::new(driver);
+    let missing = walls::verdict(&driver.checks(), &options.without)?;
     let engine_config =
         hood_engine::Config { max_sandboxes: options.max_sandboxes, ..hood_engine::Config::default() };
     let engine = Engine::new(
@@ -119,7 +134,7 @@ async fn build(options: &Options) -> Result<Server> {
         tracing::info!(ended = recovered.ended, swept = recovered.swept, "swept what an earlier run left");
     }
     let (key, key_is_new) = key::ensure(&store, data_dir).await?;
-    prepare(driver, templates.clone());
+    prepare(driver.clone(), templates.clone());
     let listener = TcpListener::bind(options.listen)
         .await
         .with_context(|| format!("cannot listen on {}; choose another with `--listen`", options.listen))?;
@@ -131,7 +146,7 @@ async fn build(options: &Options) -> Result<Server> {
     let router = hood_dialect_e2b::router_beside(app, local);
     let url = format!("http://{address}");
     data_dir.write_server(&url)?;
-    Ok(Server { engine, listener, router, url, key, key_is_new, _lock: lock })
+    Ok(Server { engine, driver, listener, router, url, key, key_is_new, missing, _lock: lock })
 }
 
 /// In the background: the first sandbox of a template should find its nursery warm.
@@ -153,11 +168,12 @@ async fn serve(server: Server, stop: CancellationToken) -> Result<()> {
     let service = listener::with_reset(server.router).into_make_service_with_connect_info::<PerConnection>();
     let serving = axum::serve(Listener(server.listener), service)
         .with_graceful_shutdown(async move { graceful.cancelled().await });
-    let engine = server.engine;
+    let (engine, driver) = (server.engine, server.driver);
     let ending = async {
         stop.cancelled().await;
         tracing::info!("stopping");
         engine.stop().await;
+        driver.close().await;
         drained.cancel();
         tokio::time::sleep(DRAIN).await;
     };

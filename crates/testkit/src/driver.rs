@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use hood_driver_api::{
-    ByteStream, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, RootFs, SandboxId,
-    Spec, Usage,
+    ByteStream, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Isolation, Mode,
+    Network, RootFs, SandboxId, Spec, Standing, Usage, Wall,
 };
 use hood_wire::GuestEvent;
 use tokio::io::DuplexStream;
@@ -186,6 +186,8 @@ impl FakeDriver {
 impl Driver for FakeDriver {
     async fn prepare(&self, _: &RootFs) {}
 
+    async fn close(&self) {}
+
     fn name(&self) -> &'static str {
         "fake"
     }
@@ -228,8 +230,13 @@ impl Driver for FakeDriver {
         Ok(std::mem::take(&mut self.lock().standing).len())
     }
 
-    async fn checks(&self) -> Vec<Check> {
+    fn checks(&self) -> Vec<Check> {
         Vec::new()
+    }
+
+    fn isolation(&self) -> Isolation {
+        let walls = Wall::ALL.into_iter().map(|wall| (wall, Standing::Missing)).collect();
+        Isolation { driver: self.name().to_owned(), mode: Mode::Root, network: Network::None, walls }
     }
 }
 

@@ -3,6 +3,8 @@
 mod absent;
 mod create;
 mod deadline;
+#[cfg(fuzzing)]
+pub(crate) mod fuzz;
 mod list;
 mod logs;
 mod metrics;

@@ -8,6 +8,8 @@ mod answer;
 mod cut;
 mod deaf;
 mod forward;
+#[cfg(fuzzing)]
+pub(crate) mod fuzz;
 mod head;
 mod reset;
 mod signature;

@@ -10,6 +10,8 @@ mod app;
 mod control;
 mod data;
 mod extract;
+#[cfg(fuzzing)]
+pub mod fuzz;
 mod idempotency;
 pub mod limits;
 mod reply;

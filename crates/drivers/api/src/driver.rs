@@ -8,7 +8,7 @@ use hood_wire::GuestEvent;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
-use crate::{Bytes, Check, RootFs, SandboxId, Spec};
+use crate::{Bytes, Check, Isolation, RootFs, SandboxId, Spec};
 
 /// A byte stream to a port inside a sandbox.
 pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -65,8 +65,14 @@ pub trait Driver: Send + Sync {
     /// Removes every sandbox of an earlier run of the server and returns how many there were.
     async fn sweep(&self) -> Result<usize, DriverError>;
 
-    /// Which walls this host allows. May be slow; not on a request path.
-    async fn checks(&self) -> Vec<Check>;
+    /// Which walls this host allows, as found at the start.
+    fn checks(&self) -> Vec<Check>;
+
+    /// Removes what all sandboxes shared, once they have ended: nothing of the server stays on the host. Best effort.
+    async fn close(&self);
+
+    /// Which walls stand around its sandboxes.
+    fn isolation(&self) -> Isolation;
 }
 
 /// A driver could not do what it was asked.

@@ -1,5 +1,9 @@
 //! Which walls stand, in words for `hood doctor` and for a sandbox's detail.
 
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 /// One wall or ability of a driver on this host.
@@ -16,7 +20,7 @@ pub struct Check {
 }
 
 /// The things that a driver checks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wall {
     /// The kernel is new enough.
@@ -51,6 +55,159 @@ pub enum Standing {
     Full,
     /// Works, but less than promised; `found` says what is missing.
     Partial,
-    /// Not there. The driver refuses to create sandboxes when the wall is a needed one.
+    /// Not there. A server starts without it only where it was told to, and never when the wall is a needed one.
     Missing,
+}
+
+/// What a server can do without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// No sandbox is made without it.
+    Always,
+    /// The server's owner may do without it, by name.
+    UnlessToldOtherwise,
+    /// Advice: nothing depends on it.
+    Never,
+}
+
+/// Which walls stand around a driver's sandboxes. It does not change while the server runs, and no sandbox outlives
+/// its server, so what is said of the driver holds for each sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Isolation {
+    /// The driver's name.
+    pub driver: String,
+    /// With which rights the server builds walls.
+    pub mode: Mode,
+    /// What reaches out of a sandbox and into it.
+    pub network: Network,
+    /// The walls, each with how it stands.
+    pub walls: BTreeMap<Wall, Standing>,
+}
+
+/// With which rights a server builds walls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// The host's root.
+    Root,
+}
+
+/// The network of a sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// Loopback, and nothing else.
+    None,
+}
+
+/// The text names no wall.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is no wall; they are {all}", all = names())]
+pub struct ParseWallError(String);
+
+// === impl Wall ===
+
+impl Wall {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::Kernel,
+        Self::Privilege,
+        Self::Namespaces,
+        Self::Memory,
+        Self::Cpu,
+        Self::Pids,
+        Self::TreeKill,
+        Self::Disk,
+        Self::Idmap,
+        Self::Seccomp,
+        Self::HostSettings,
+    ];
+
+    /// Its name, as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Privilege => "privilege",
+            Self::Namespaces => "namespaces",
+            Self::Memory => "memory",
+            Self::Cpu => "cpu",
+            Self::Pids => "pids",
+            Self::TreeKill => "tree_kill",
+            Self::Disk => "disk",
+            Self::Idmap => "idmap",
+            Self::Seccomp => "seccomp",
+            Self::HostSettings => "host_settings",
+        }
+    }
+
+    /// Whether a server may start without it.
+    pub const fn need(self) -> Need {
+        match self {
+            // A full disk hurts the host's other work, but lets nothing out.
+            Self::Disk => Need::UnlessToldOtherwise,
+            Self::HostSettings => Need::Never,
+            _ => Need::Always,
+        }
+    }
+}
+
+impl fmt::Display for Wall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Wall {
+    type Err = ParseWallError;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|wall| wall.name() == name);
+        found.ok_or_else(|| ParseWallError(name.chars().take(64).collect()))
+    }
+}
+
+// === impl Standing ===
+
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "full",
+            Self::Partial => "partial",
+            Self::Missing => "missing",
+        })
+    }
+}
+
+fn names() -> String {
+    Wall::ALL.map(Wall::name).join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wall_has_one_name_everywhere() {
+        for wall in Wall::ALL {
+            assert_eq!(wall.name().parse::<Wall>().expect("its own name"), wall);
+            let json = serde_json::to_value(wall).expect("a word");
+            assert_eq!(json, serde_json::json!(wall.name()));
+        }
+        assert!("roof".parse::<Wall>().expect_err("no wall").to_string().contains("tree_kill"));
+    }
+
+    #[test]
+    fn isolation_is_plain_words_in_json() {
+        let isolation = Isolation {
+            driver: "native".to_owned(),
+            mode: Mode::Root,
+            network: Network::None,
+            walls: BTreeMap::from([(Wall::Disk, Standing::Missing), (Wall::TreeKill, Standing::Full)]),
+        };
+        let expected = serde_json::json!({
+            "driver": "native", "mode": "root", "network": "none",
+            "walls": {"disk": "missing", "tree_kill": "full"},
+        });
+        assert_eq!(serde_json::to_value(isolation).expect("plain data"), expected);
+    }
 }

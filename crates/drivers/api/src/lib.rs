@@ -12,6 +12,6 @@ mod units;
 
 pub use driver::{ByteStream, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Usage};
 pub use ids::{ParseIdError, SandboxId};
-pub use isolation::{Check, Standing, Wall};
+pub use isolation::{Check, Isolation, Mode, Need, Network, ParseWallError, Standing, Wall};
 pub use spec::{Nursery, RootFs, RootMode, Spec};
 pub use units::{Bytes, MilliCpu, Resources};

@@ -23,7 +23,7 @@ async fn run(guest: &'static [u8], data: &str, layers: &[String]) -> anyhow::Res
     let start = Instant::now();
     let config = Config { data_dir: data.into(), guest, joiner: &[], layers: Bytes::gib(20) };
     let driver = NativeDriver::start(&config)?;
-    println!("driver up in {:?}; quota: {:?}", start.elapsed(), driver.why_no_quota());
+    println!("driver up in {:?}; checks: {:?}", start.elapsed(), driver.checks());
     let (events, mut told) = tokio::sync::mpsc::channel(100);
     for round in 0..20u8 {
         let id = SandboxId::from_random([round; 20]);

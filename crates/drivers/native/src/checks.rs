@@ -1,21 +1,28 @@
-//! What this host allows: `hood doctor` and the start-up message.
+//! What this host allows: `hood doctor`, the start-up message and a sandbox's detail.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::os::fd::AsFd;
 use std::path::Path;
 
-use hood_driver_api::{Check, Standing, Wall};
+use hood_driver_api::{Check, Isolation, Mode, Network, Standing, Wall};
 
 use crate::cgroup::Mounts;
+use crate::layer;
+use crate::sys::btrfs;
 
 /// The oldest kernel that the driver is built for (reference `walls.md` 10).
 const OLDEST_KERNEL: (u32, u32) = (6, 1);
 
-/// Looks at the host; changes nothing.
-pub fn run() -> Vec<Check> {
+/// Says what to do where layers have no size limit.
+const DISK_ADVICE: &str = "put the data directory on btrfs, or `apt-get install btrfs-progs` and load the modules `btrfs` and `loop`";
+
+/// Looks at the host, for a server on this data directory, which need not exist; changes nothing.
+pub fn run(data_dir: &Path) -> Vec<Check> {
     let mounts = Mounts::read().unwrap_or_default();
     let mut checks = vec![kernel(), privilege(), namespaces()];
     checks.extend(controllers(&mounts));
-    checks.extend([tree_kill(&mounts), disk(), seccomp()]);
+    checks.extend([tree_kill(&mounts), disk(data_dir), seccomp()]);
     checks.extend(host_settings());
     checks
 }
@@ -44,7 +51,7 @@ fn privilege() -> Check {
     if rustix::process::geteuid().is_root() {
         return full(Wall::Privilege, "root");
     }
-    let advice = "start `hood serve` as root; it does not run rootless";
+    let advice = "start `hood serve` as root; there is no rootless mode";
     less(Wall::Privilege, Standing::Missing, "not root", advice)
 }
 
@@ -84,30 +91,47 @@ fn tree_kill(mounts: &Mounts) -> Check {
     less(Wall::TreeKill, Standing::Missing, "cgroup2 is not mounted", advice)
 }
 
-fn disk() -> Check {
+fn disk(data_dir: &Path) -> Check {
+    let there = data_dir.ancestors().find(|dir| dir.exists()).unwrap_or(Path::new("/"));
+    let on_btrfs = layer::open_dir(there).and_then(|dir| btrfs::is_btrfs(dir.as_fd()));
+    if on_btrfs.unwrap_or(false) {
+        return full(Wall::Disk, "btrfs subvolumes with quotas, beside the data");
+    }
     let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
-    let tool = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
-        .any(|dir| dir.join("mkfs.btrfs").exists());
+    let tool = layer::image(data_dir).exists()
+        || std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+            .any(|dir| dir.join("mkfs.btrfs").exists());
     // The module may be loadable without being loaded.
     let btrfs = known.lines().any(|line| line.trim() == "btrfs")
         || fs::read_dir("/lib/modules").is_ok_and(|mut all| all.next().is_some());
     let loops = Path::new("/dev/loop-control").exists();
     match (btrfs, loops, tool) {
         (true, true, true) => full(Wall::Disk, "btrfs subvolumes with quotas"),
-        (true, true, false) => {
-            let advice = "apt-get install btrfs-progs";
-            less(Wall::Disk, Standing::Partial, "`mkfs.btrfs` is missing: layers have no size limit", advice)
-        }
-        _ => {
-            let advice = "put the data directory on btrfs, or load the modules `btrfs` and `loop`";
-            less(
-                Wall::Disk,
-                Standing::Partial,
-                "no btrfs or no loop devices: layers have no size limit",
-                advice,
-            )
-        }
+        (false, ..) => no_disk_limit("the kernel has no btrfs"),
+        (_, false, _) => no_disk_limit("there are no loop devices"),
+        (.., false) => no_disk_limit("`mkfs.btrfs` is not installed"),
     }
+}
+
+/// Layers have no size limit of their own, and why.
+pub(crate) fn no_disk_limit(why: &str) -> Check {
+    let found = format!("writable layers have no size limit: {why}");
+    less(Wall::Disk, Standing::Missing, found, DISK_ADVICE)
+}
+
+/// The walls around each sandbox of a server whose start found these.
+pub(crate) fn isolation(driver: &str, checks: &[Check]) -> Isolation {
+    // Facts of the host: no walls of a sandbox.
+    const OF_THE_HOST: [Wall; 3] = [Wall::Kernel, Wall::Privilege, Wall::HostSettings];
+    // Layers come in by mounts with maps of their own, or creation fails.
+    let mut walls = BTreeMap::from([(Wall::Idmap, Standing::Full)]);
+    walls.extend(
+        checks
+            .iter()
+            .filter(|check| !OF_THE_HOST.contains(&check.wall))
+            .map(|check| (check.wall, check.standing)),
+    );
+    Isolation { driver: driver.to_owned(), mode: Mode::Root, network: Network::None, walls }
 }
 
 fn seccomp() -> Check {
@@ -148,4 +172,23 @@ fn host_settings() -> Vec<Check> {
         checks.push(full(Wall::HostSettings, "nothing to suggest"));
     }
     checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sandbox_is_told_of_walls_and_not_of_the_host() {
+        let checks = [
+            full(Wall::Kernel, "Linux"),
+            full(Wall::Memory, "cgroup v2"),
+            no_disk_limit("there are no loop devices"),
+            less(Wall::HostSettings, Standing::Partial, "kernel.pid_max is 1", "raise it"),
+        ];
+        let walls = isolation("native", &checks).walls;
+        let expected =
+            [(Wall::Memory, Standing::Full), (Wall::Disk, Standing::Missing), (Wall::Idmap, Standing::Full)];
+        assert_eq!(walls, BTreeMap::from(expected));
+    }
 }

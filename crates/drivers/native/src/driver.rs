@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use hood_driver_api::{
-    ByteStream, Bytes, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, RootFs,
-    SandboxId, Spec, Usage,
+    ByteStream, Bytes, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Isolation,
+    RootFs, SandboxId, Spec, Usage, Wall,
 };
 use hood_wire::{ForkRequest, GuestEvent, HostMessage};
 use rustix::fs::{MemfdFlags, SealFlags};
@@ -72,8 +72,12 @@ pub(crate) struct Host {
     pub(crate) payload_filter: Vec<u8>,
     netdoor: NetDoor,
     swept: usize,
-    why_no_quota: Option<String>,
+    /// What the start has found; of layers, what is really so.
+    checks: Vec<Check>,
 }
+
+/// The driver's name.
+const NAME: &str = "native";
 
 struct Entry {
     sandbox: Sandbox,
@@ -112,8 +116,10 @@ impl NativeDriver {
         let (layers, why_no_quota) =
             Layers::open(&config.data_dir, config.layers).map_err(|e| step("layers", e))?;
         let swept = swept.max(layers.remove_all().map_err(|e| step("sweep", e))?);
+        let mut checks = checks::run(&config.data_dir);
         if let Some(why) = &why_no_quota {
-            tracing::warn!(%why, "writable layers have no size limit of their own on this host");
+            checks.retain(|check| check.wall != Wall::Disk);
+            checks.push(checks::no_disk_limit(why));
         }
         let statics = Statics::read(&limits.views()).map_err(|e| step("dev", e))?;
         for advice in ceilings::raise_inotify() {
@@ -132,18 +138,13 @@ impl NativeDriver {
             payload_filter: payload_filter.iter().flat_map(|i| i.to_bytes()).collect(),
             netdoor: NetDoor::start().map_err(|e| step("netdoor", e))?,
             swept,
-            why_no_quota,
+            checks,
         };
         Ok(Self {
             host: Arc::new(shared),
             sandboxes: Arc::default(),
             turns: Arc::new(Semaphore::new(MAX_AT_ONCE)),
         })
-    }
-
-    /// Why the size of writable layers is not held here, if so.
-    pub fn why_no_quota(&self) -> Option<&str> {
-        self.host.why_no_quota.as_deref()
     }
 
     async fn blocking<T: Send + 'static>(
@@ -168,7 +169,14 @@ impl NativeDriver {
                 let id = sandbox.id.clone();
                 let watch =
                     tokio::task::spawn(watch(self.host.clone(), self.clone(), id.clone(), control, events));
-                lock(&self.sandboxes).insert(id, Arc::new(Entry { sandbox, watch: watch.abort_handle() }));
+                let entry = Arc::new(Entry { sandbox, watch: watch.abort_handle() });
+                lock(&self.sandboxes).insert(id, entry.clone());
+                let host = self.host.clone();
+                tokio::task::spawn_blocking(move || {
+                    if let Err(error) = entry.sandbox.make_ahead(&host) {
+                        tracing::debug!(%error, "nothing made ahead");
+                    }
+                });
                 Ok(())
             }
             Err((sandbox, error)) => {
@@ -231,7 +239,7 @@ async fn watch(
 #[async_trait]
 impl Driver for NativeDriver {
     fn name(&self) -> &'static str {
-        "native"
+        NAME
     }
 
     async fn prepare(&self, root: &RootFs) {
@@ -239,6 +247,13 @@ impl Driver for NativeDriver {
         if let Err(error) = self.blocking(move |host| sandbox::prepare(host, &root)).await {
             let error = &error as &dyn std::error::Error;
             tracing::warn!(error, "a template could not be prepared; its first sandbox will try again");
+        }
+    }
+
+    async fn close(&self) {
+        let host = self.host.clone();
+        if tokio::task::spawn_blocking(move || host.close()).await.is_err() {
+            tracing::warn!("the driver could not close");
         }
     }
 
@@ -282,14 +297,18 @@ impl Driver for NativeDriver {
         Ok(self.host.swept)
     }
 
-    async fn checks(&self) -> Vec<Check> {
-        tokio::task::spawn_blocking(checks::run).await.unwrap_or_default()
+    fn checks(&self) -> Vec<Check> {
+        self.host.checks.clone()
+    }
+
+    fn isolation(&self) -> Isolation {
+        checks::isolation(NAME, &self.host.checks)
     }
 }
 
-impl Drop for Host {
-    /// Nothing of this server stays on the host: builders end, and their groups go.
-    fn drop(&mut self) {
+impl Host {
+    /// Builders end, and the instance's groups go.
+    fn close(&self) {
         self.templates.end_all();
         let limits = self.limits.remove_all();
         if let Err(error) = limits.map(drop).and(self.life.remove()) {

@@ -139,7 +139,12 @@ impl Drop for Layers {
     }
 }
 
-fn open_dir(path: &Path) -> io::Result<OwnedFd> {
+/// Where the image of layers lies, where there is one.
+pub(crate) fn image(data_dir: &Path) -> PathBuf {
+    data_dir.join("writable.img")
+}
+
+pub(crate) fn open_dir(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
 }
 

@@ -19,6 +19,7 @@ mod random;
 mod root;
 mod sandbox;
 mod seccomp;
+mod stopwatch;
 mod sys;
 mod templates;
 mod warden;
@@ -26,6 +27,8 @@ mod warden;
 pub use checks::run as checks;
 pub use driver::{Config, NativeDriver, sweep};
 pub use helper::WARDEN_COMMAND;
+#[cfg(fuzzing)]
+pub use seccomp::fuzz;
 pub use warden::run as run_warden;
 
 /// Moves this process into a mount namespace of its own: what the driver mounts is then seen by nobody else, and is

@@ -26,7 +26,7 @@ use crate::templates::Maps;
 pub(crate) fn overlay(root: &RootFs, layer: &Layer, maps: &Maps) -> io::Result<OwnedFd> {
     let lowers = lowers(root, maps)?;
     // Upper and work must lie on one mount: map the layer's directory and open both beneath the clone.
-    let writable = mapped(layer.dir.as_fd(), maps.upper.as_fd(), Forbid::default())?;
+    let writable = mapped(layer.dir.as_fd(), maps.userns.as_fd(), Forbid::default())?;
     let upper = open_beneath(&writable, UPPER)?;
     let work = open_beneath(&writable, WORK)?;
     match by_descriptor(&lowers, &upper, &work) {
@@ -55,7 +55,7 @@ pub(crate) fn read_only(root: &RootFs, maps: &Maps) -> io::Result<OwnedFd> {
 }
 
 fn lowers(root: &RootFs, maps: &Maps) -> io::Result<Vec<OwnedFd>> {
-    let map = |path: &PathBuf| mapped(open_layer(path)?.as_fd(), maps.lower.as_fd(), Forbid::WRITE);
+    let map = |path: &PathBuf| mapped(open_layer(path)?.as_fd(), maps.userns.as_fd(), Forbid::WRITE);
     root.layers.iter().rev().map(map).collect()
 }
 

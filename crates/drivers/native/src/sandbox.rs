@@ -28,6 +28,7 @@ use crate::layer::Kind;
 use crate::nursery::Place;
 use crate::random;
 use crate::root;
+use crate::stopwatch::Stopwatch;
 use crate::templates::{Live, Slot};
 use crate::warden::messages::{Build, Role};
 
@@ -52,6 +53,7 @@ pub(crate) struct Raised {
     pub(crate) sandbox: Sandbox,
     control: StdUnixStream,
     config: GuestConfig,
+    watch: Stopwatch,
 }
 
 /// Starts the template's builder and its nursery.
@@ -74,11 +76,12 @@ fn attempt(host: &Arc<Host>, spec: &Spec) -> Result<Raised, DriverError> {
     let live = host.templates.open(&spec.root, &host.warden, &host.life)?;
     live.cradle.tend(host, &live, &spec.root);
     let slot = live.slot()?;
-    let raised = raise_in(host, spec, &live, &slot);
+    let mut watch = Stopwatch::start();
+    let raised = raise_in(host, spec, &live, &slot, &mut watch);
     match raised {
         Ok(Up { pidfd, netns, control }) => {
             let sandbox = Sandbox { id: spec.id.clone(), netns: Arc::new(netns), pidfd, live, _slot: slot };
-            Ok(Raised { sandbox, control, config: config(host, spec) })
+            Ok(Raised { sandbox, control, config: config(host, spec), watch })
         }
         Err(error) => {
             if is_helper_gone(&error) {
@@ -99,15 +102,28 @@ struct Up {
     control: StdUnixStream,
 }
 
-fn raise_in(host: &Host, spec: &Spec, live: &Arc<Live>, slot: &Slot) -> Result<Up, DriverError> {
+fn raise_in(
+    host: &Host,
+    spec: &Spec,
+    live: &Arc<Live>,
+    slot: &Slot,
+    watch: &mut Stopwatch,
+) -> Result<Up, DriverError> {
     let id = &spec.id;
     let maps = host.templates.maps(slot, &host.warden)?;
+    watch.lap("maps");
     let tasks = host.limits.make(id, &live.group, &spec.resources).map_err(|e| step("limits", e))?;
+    watch.lap("limits");
     let group = live.group.make(id, slot.first_id_outside()).map_err(|e| step("life group", e))?;
+    watch.lap("life group");
     let layer = host.layers.make(id, spec.resources.disk).map_err(|e| step("layer", e))?;
+    watch.lap("layer");
     root::write_identity(&layer, id.as_str(), &random::hex::<16>()).map_err(|e| step("identity", e))?;
+    watch.lap("identity");
     let overlay = root::overlay(&spec.root, &layer, &maps).map_err(|e| overlay_error(spec, e))?;
+    watch.lap("overlay");
     let (dev, sys) = host.statics.make(&maps).map_err(|e| step("dev", e))?;
+    watch.lap("dev");
     let (ours, theirs) = StdUnixStream::pair().map_err(|e| step("control socket", e))?;
 
     let mut roles = vec![Role::Root, Role::Dev, Role::Sys, Role::Guest, Role::Control, Role::Group];
@@ -131,6 +147,7 @@ fn raise_in(host: &Host, spec: &Spec, live: &Arc<Live>, slot: &Slot) -> Result<U
         views: host.limits.views(),
     };
     let (pidfd, netns) = live.builder.build(build, &fds)?;
+    watch.lap("walls");
     Ok(Up { pidfd, netns, control: ours })
 }
 
@@ -148,9 +165,14 @@ fn config(host: &Host, spec: &Spec) -> GuestConfig {
 impl Raised {
     /// Tells the guest who it is and waits until it listens.
     pub(crate) async fn wait_until_ready(self) -> Result<(Sandbox, Control), (Sandbox, DriverError)> {
-        let sandbox = self.sandbox;
+        let (sandbox, mut watch) = (self.sandbox, self.watch);
+        watch.lap("hand over");
         match tokio::time::timeout(READY_LIMIT, greet(self.control, &self.config)).await {
-            Ok(Ok(control)) => Ok((sandbox, control)),
+            Ok(Ok(control)) => {
+                watch.lap("guest");
+                tracing::debug!(sandbox.id = %sandbox.id, %watch, "raised");
+                Ok((sandbox, control))
+            }
             Ok(Err(error)) => Err((sandbox, error)),
             Err(_) => Err((sandbox, DriverError::Guest(format!("no answer within {READY_LIMIT:?}")))),
         }
@@ -179,6 +201,11 @@ async fn greet(control: StdUnixStream, config: &GuestConfig) -> Result<Control, 
 }
 
 impl Sandbox {
+    /// What the next sandbox of the same template will need and can be made before it.
+    pub(crate) fn make_ahead(&self, host: &Host) -> Result<(), DriverError> {
+        host.templates.make_ahead(&self.live, &host.warden)
+    }
+
     /// Ends every process and removes everything. Blocks until the last process is gone.
     pub(crate) fn take_away(&self, host: &Host) -> Result<(), DriverError> {
         take_away(host, &self.live, &self.id)

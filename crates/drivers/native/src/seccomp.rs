@@ -5,6 +5,10 @@
 
 mod bpf;
 mod compile;
+#[cfg(fuzzing)]
+pub mod fuzz;
+#[cfg(any(test, fuzzing))]
+mod interpreter;
 mod profile;
 
 pub(crate) use bpf::Instruction;

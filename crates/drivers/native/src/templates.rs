@@ -24,7 +24,7 @@ pub(crate) const MAX_SLOTS: u32 = BLOCK / RANGE - 1;
 /// accounts, and the last one holds the reserved id -1.
 pub(crate) const MAX_TEMPLATES: u32 = 30;
 
-/// Where upper layers get one more id: on disk 65536 stands for the host's root, who makes the overlay's work files.
+/// Mapped layers get one more id: on disk 65536 stands for the host's root, who makes the overlay's work files.
 const HOST_ROOT_ON_DISK: u32 = RANGE;
 
 /// A template in use.
@@ -48,10 +48,9 @@ pub(crate) struct Slot {
     index: u32,
 }
 
-/// User namespaces that map a slot's layers, made once per slot and kept.
+/// The user namespace that a slot's layers are mapped with, made once per slot and kept: it costs a process.
 pub(crate) struct Maps {
-    pub(crate) lower: OwnedFd,
-    pub(crate) upper: OwnedFd,
+    pub(crate) userns: OwnedFd,
 }
 
 /// All templates in use.
@@ -114,16 +113,22 @@ impl Templates {
         self.maps_from(BLOCK * live.number, warden)
     }
 
+    /// Makes the maps of the slot that comes next, unless they are there: off the path of the create that needs them.
+    pub(crate) fn make_ahead(&self, live: &Live, warden: &Warden) -> Result<(), DriverError> {
+        let next = lock(&live.slots).next;
+        if next < MAX_SLOTS {
+            self.maps_from(BLOCK * live.number + RANGE * (next + 1), warden)?;
+        }
+        Ok(())
+    }
+
     fn maps_from(&self, outside: u32, warden: &Warden) -> Result<Arc<Maps>, DriverError> {
         if let Some(maps) = lock(&self.maps).get(&outside) {
             return Ok(maps.clone());
         }
         let range = IdLine { inside: 0, outside, count: RANGE };
         let host_root = IdLine { inside: HOST_ROOT_ON_DISK, outside: 0, count: 1 };
-        let maps = Arc::new(Maps {
-            lower: warden.user_namespace(vec![range])?,
-            upper: warden.user_namespace(vec![range, host_root])?,
-        });
+        let maps = Arc::new(Maps { userns: warden.user_namespace(vec![range, host_root])? });
         lock(&self.maps).insert(outside, maps.clone());
         Ok(maps)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hood_driver_api::SandboxId;
+use hood_driver_api::{Isolation, SandboxId};
 
 use super::{Engine, Shared};
 use crate::{Counts, Filter, LogLine, LogQuery, LookupError, Page, Record, TeamId, Token, limits};
@@ -28,6 +28,11 @@ impl Engine {
     /// A running sandbox, whoever owns it: for the data plane, where the sandbox's own token decides.
     pub fn running(&self, id: &SandboxId) -> Option<Record> {
         self.shared.table.running(id).map(|(record, _)| Record::clone(&record))
+    }
+
+    /// Which walls stand around a sandbox.
+    pub fn isolation(&self) -> Isolation {
+        self.shared.driver.isolation()
     }
 
     /// How a sandbox ended, in words, if it is remembered and did.

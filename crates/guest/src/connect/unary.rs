@@ -34,7 +34,7 @@ impl<T: Serialize> IntoResponse for Json<T> {
     }
 }
 
-pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ConnectError> {
+pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ConnectError> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     serde_json::from_slice(bytes)
         .map_err(|error| ConnectError::new(Code::InvalidArgument, format!("malformed message: {error}")))

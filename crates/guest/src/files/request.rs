@@ -50,19 +50,19 @@ pub(super) fn admit(
     operation: Operation,
 ) -> Result<Account, FilesError> {
     if !crate::http::has_token(app, headers) {
-        check_signature(app, query, operation)?;
+        check_signature(&app.config.access_token, query, operation)?;
     }
     Ok(launch::account(app, query.username.as_deref())?)
 }
 
-fn check_signature(app: &App, query: &Query, operation: Operation) -> Result<(), FilesError> {
+pub(super) fn check_signature(token: &str, query: &Query, operation: Operation) -> Result<(), FilesError> {
     // A plus that came unencoded has become a space, which no signature contains.
     let given = query.signature.as_deref().ok_or(FilesError::NoCredential)?.replace(' ', "+");
     let expected = signature::of(
         query.path.as_deref().unwrap_or_default(),
         operation,
         query.username.as_deref().unwrap_or_default(),
-        &app.config.access_token,
+        token,
         query.expiration.as_deref(),
     );
     if !signature::same(&expected, &given) {

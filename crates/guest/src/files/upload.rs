@@ -158,7 +158,7 @@ pub(super) struct Incoming {
 }
 
 impl Incoming {
-    fn new(body: Body, headers: &HeaderMap) -> Result<Self, FilesError> {
+    pub(super) fn new(body: Body, headers: &HeaderMap) -> Result<Self, FilesError> {
         let text = |name| headers.get(name).and_then(|value: &http::HeaderValue| value.to_str().ok());
         let encoding = text(header::CONTENT_ENCODING).unwrap_or_default().trim().to_ascii_lowercase();
         let gunzip = match encoding.as_str() {

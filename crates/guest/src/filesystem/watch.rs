@@ -59,9 +59,9 @@ pub(super) fn routes() -> Router<App> {
 
 /// What to watch. `allow_network_mounts` of the protocol is accepted and ignored: a sandbox has no such mounts.
 #[derive(Deserialize)]
-struct WatchRequest {
+pub(super) struct WatchRequest {
     #[serde(default)]
-    path: String,
+    pub(super) path: String,
     #[serde(default)]
     recursive: bool,
     #[serde(default, rename = "includeEntry", alias = "include_entry")]

@@ -10,6 +10,8 @@ use super::{Memory, duration, pair};
 pub(crate) enum SandboxCommand {
     /// List the running sandboxes
     List,
+    /// Show one sandbox: what it may use, and which walls stand around it
+    Show(ShowArguments),
     /// Make a sandbox and print its id
     ///
     /// Example: hood sandbox create base --timeout 10m
@@ -26,6 +28,12 @@ pub(crate) enum SandboxCommand {
     Logs(LogsArguments),
     /// Open a shell in a sandbox, on this terminal
     Connect(ConnectArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArguments {
+    /// The sandbox
+    pub(crate) id: String,
 }
 
 #[derive(Debug, Args)]

@@ -40,7 +40,8 @@ fn help_of_serve() {
 
 #[test]
 fn help_of_sandbox() {
-    let all = ["list", "create", "exec", "kill", "logs", "connect"].map(|name| help(&["sandbox", name]));
+    let all =
+        ["list", "show", "create", "exec", "kill", "logs", "connect"].map(|name| help(&["sandbox", name]));
     insta::assert_snapshot!(help(&["sandbox"]) + &all.join("\n----\n"));
 }
 

@@ -3,6 +3,8 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use hood_driver_api::{Need, Wall};
+
 /// An amount of memory or disk, in MiB on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Memory {
@@ -52,9 +54,27 @@ pub(crate) fn pair(given: &str) -> Result<(String, String), String> {
     }
 }
 
+/// A wall that a server can do without.
+pub(crate) fn spared_wall(name: &str) -> Result<Wall, String> {
+    let wall: Wall = name.parse().map_err(|error| format!("{error}"))?;
+    match wall.need() {
+        Need::UnlessToldOtherwise => Ok(wall),
+        Need::Always => Err(format!("no sandbox is made without `{wall}`")),
+        Need::Never => Err(format!("`{wall}` is advice, which stops no start")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_some_walls_can_be_spared() {
+        assert_eq!(spared_wall("disk"), Ok(Wall::Disk));
+        assert!(spared_wall("seccomp").unwrap_err().contains("no sandbox is made without"));
+        assert!(spared_wall("host_settings").unwrap_err().contains("advice"));
+        assert!(spared_wall("roof").unwrap_err().contains("no wall"));
+    }
 
     #[test]
     fn sizes_have_units() {

@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use hood_client::Client;
+use hood_driver_api::Check;
 
 use crate::cli::Global;
 use crate::exit::Hinted;
@@ -18,6 +19,8 @@ pub(crate) struct Context {
     pub(crate) verbose: bool,
     /// The server that was named, by an option or a variable.
     url: Option<String>,
+    /// `--url` was given.
+    url_is_asked: bool,
     /// The key that was named by an option; it counts for every server.
     key: Option<String>,
     /// `E2B_API_KEY`; it may be one for another server, so a local server's own key goes before it.
@@ -48,6 +51,7 @@ impl Context {
             json: global.json,
             verbose: global.verbose,
             url: global.url.clone().or_else(|| variable("E2B_API_URL")),
+            url_is_asked: global.url.is_some(),
             key: global.key.clone(),
             variable_key: variable("E2B_API_KEY"),
         }
@@ -63,6 +67,15 @@ impl Context {
             Hinted::new(message, "give it with `--key` or the variable `E2B_API_KEY`")
         })?;
         Ok(Address { url: url.clone(), key })
+    }
+
+    /// The server that a shell is to be pointed at: the one asked for, else the one that runs here. What the shell is
+    /// pointed at already may be an earlier one.
+    pub(crate) fn address_for_shell(&self) -> Result<Address> {
+        if self.url_is_asked || self.data_dir.server_url().is_none() {
+            return self.address();
+        }
+        self.local_address()
     }
 
     /// Of the server that runs on the data directory.
@@ -93,6 +106,9 @@ impl Context {
         }
         let embedded =
             embedded(self.data_dir.clone()).await.context("cannot start a server for this command")?;
+        for Check { wall, found, .. } in &embedded.missing {
+            self.printer.warning(&format!("the wall `{wall}` is missing: {found}; see `hood doctor`"));
+        }
         let client = Client::new(&embedded.url, &embedded.key)?;
         Ok(Reached { client, embedded: Some(embedded) })
     }

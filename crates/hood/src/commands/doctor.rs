@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use hood_driver_api::{Check, Standing};
+use hood_driver_api::{Check, Need, Standing};
 use hood_images::{Store, shipped};
 use serde::Serialize;
 
@@ -21,12 +21,13 @@ struct Finding {
     standing: Standing,
     found: String,
     advice: Option<String>,
-    /// Without it no sandbox is made.
+    /// Without it no server starts, unless it is told to.
     needed: bool,
 }
 
 pub(crate) fn run(context: &Context) -> Result<Exit> {
-    let mut findings: Vec<Finding> = hood_driver_native::checks().into_iter().map(Finding::of_wall).collect();
+    let walls = hood_driver_native::checks(context.data_dir.path());
+    let mut findings: Vec<Finding> = walls.into_iter().map(Finding::of_wall).collect();
     findings.extend([room(context.data_dir.path()), tool("mmdebstrap", "mmdebstrap")]);
     findings.extend(templates(context));
     if context.json {
@@ -43,7 +44,7 @@ fn print(context: &Context, findings: &[Finding]) -> Result<()> {
     for finding in findings {
         table.row([
             finding.wall.clone(),
-            word(finding.standing).to_owned(),
+            finding.standing.to_string(),
             escape(&finding.found).into_owned(),
             finding.advice.as_deref().map(escape).unwrap_or_default().into_owned(),
         ]);
@@ -56,24 +57,15 @@ fn print(context: &Context, findings: &[Finding]) -> Result<()> {
     })
 }
 
-const fn word(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Full => "full",
-        Standing::Partial => "partial",
-        Standing::Missing => "missing",
-    }
-}
-
 impl Finding {
     fn of_wall(check: Check) -> Self {
-        let wall = serde_json::to_value(check.wall).ok().and_then(|name| name.as_str().map(str::to_owned));
-        Self {
-            wall: wall.unwrap_or_else(|| format!("{:?}", check.wall)).replace('_', " "),
-            standing: check.standing,
-            found: check.found,
-            advice: check.advice,
-            needed: true,
+        let Check { wall, standing, found, mut advice } = check;
+        if standing == Standing::Missing && wall.need() == Need::UnlessToldOtherwise {
+            let way = format!("`hood serve --without {wall}` does without");
+            advice = Some(advice.map_or(way.clone(), |advice| format!("{advice}; {way}")));
         }
+        let needed = wall.need() != Need::Never;
+        Self { wall: wall.name().replace('_', " "), standing, found, advice, needed }
     }
 
     fn wish(wall: impl Into<String>, standing: Standing, found: String, advice: Option<String>) -> Self {

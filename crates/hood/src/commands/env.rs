@@ -9,7 +9,7 @@ use crate::cli::{EnvArguments, Shell};
 use crate::exit::Exit;
 
 pub(crate) fn run(context: &Context, arguments: &EnvArguments) -> Result<Exit> {
-    let address = context.address()?;
+    let address = context.address_for_shell()?;
     let variables = variables(&address.url, &address.key);
     if context.json {
         context.printer.json(&variables.into_iter().collect::<BTreeMap<_, _>>())?;

@@ -6,6 +6,7 @@ mod exec;
 mod kill;
 mod list;
 mod logs;
+mod show;
 
 use anyhow::Result;
 
@@ -18,6 +19,7 @@ pub(crate) use exec::is_late;
 pub(crate) async fn run(context: &Context, command: SandboxCommand) -> Result<Exit> {
     match command {
         SandboxCommand::List => list::run(context).await,
+        SandboxCommand::Show(arguments) => show::run(context, &arguments).await,
         SandboxCommand::Create(arguments) => create::run(context, arguments).await,
         SandboxCommand::Exec(arguments) => exec::run(context, arguments).await,
         SandboxCommand::Kill(arguments) => kill::run(context, &arguments).await,

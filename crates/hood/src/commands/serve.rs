@@ -14,6 +14,7 @@ pub(crate) async fn run(context: &Context, arguments: ServeArguments) -> Result<
         listen: arguments.listen,
         max_sandboxes: arguments.max_sandboxes,
         domain: arguments.domain,
+        without: serve::Without::These(arguments.without),
     };
     serve::run(&options).await?;
     Ok(Exit::Done)

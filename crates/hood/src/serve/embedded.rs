@@ -3,15 +3,18 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::Result;
+use hood_driver_api::Check;
 use tokio_util::sync::CancellationToken;
 
-use super::{Options, build, serve};
+use super::{Options, Without, build, serve};
 use crate::local::DataDir;
 
 /// A running server; end it with [`Embedded::stop`], so that its sandboxes end in order.
 pub(crate) struct Embedded {
     pub(crate) url: String,
     pub(crate) key: String,
+    /// Walls that it stands without.
+    pub(crate) missing: Vec<Check>,
     data_dir: DataDir,
     stop: CancellationToken,
     task: tokio::task::JoinHandle<Result<()>>,
@@ -30,11 +33,13 @@ pub(crate) async fn start(installed: DataDir) -> Result<Embedded> {
         listen,
         max_sandboxes: A_FEW,
         domain: None,
+        without: Without::Any,
     };
-    let server = build(&options).await?;
+    let mut server = build(&options).await?;
+    let missing = std::mem::take(&mut server.missing);
     let (url, key, stop) = (server.url.clone(), server.key.clone(), CancellationToken::new());
     let task = tokio::task::spawn(serve(server, stop.clone()));
-    Ok(Embedded { url, key, data_dir, stop, task })
+    Ok(Embedded { url, key, missing, data_dir, stop, task })
 }
 
 impl Embedded {

@@ -60,7 +60,7 @@ pub(super) async fn v1(
     }
 }
 
-fn filter(query: &Query) -> Result<Filter, Reply> {
+pub(super) fn filter(query: &Query) -> Result<Filter, Reply> {
     let started_after = query.get("startedAfter").map(|text| {
         let time = parse_time(text).ok_or_else(|| {
             Reply::invalid(format!("`startedAfter` must be an RFC 3339 time, not `{}`", shown(text)))

@@ -15,7 +15,7 @@ pub(super) async fn detail(
     Name(id): Name,
 ) -> Result<Json<SandboxDetail>, Reply> {
     let record = app.engine.get(&team, &id)?;
-    Ok(Json(SandboxDetail::of(&record, &app.domain)))
+    Ok(Json(SandboxDetail::of(&record, &app.domain, app.engine.isolation())))
 }
 
 pub(super) async fn kill(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hood_engine::Record;
+use hood_engine::{Isolation, Record};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -70,6 +70,8 @@ pub(crate) struct SandboxDetail {
     #[serde(skip_serializing_if = "Option::is_none")]
     network: Option<Network>,
     lifecycle: Lifecycle,
+    /// Ours: which walls stand. Clients of the protocol pass over fields they do not know.
+    isolation: Isolation,
 }
 
 #[derive(Debug, Serialize)]
@@ -204,7 +206,7 @@ impl ListedSandbox {
 // === impl SandboxDetail ===
 
 impl SandboxDetail {
-    pub(crate) fn of(record: &Record, domain: &str) -> Self {
+    pub(crate) fn of(record: &Record, domain: &str, isolation: Isolation) -> Self {
         let notes = Notes::of(record);
         Self {
             listed: ListedSandbox::of(record),
@@ -217,6 +219,7 @@ impl SandboxDetail {
                 auto_resume: notes.auto_resume,
                 on_timeout: if notes.pause_on_timeout { "pause" } else { "kill" },
             },
+            isolation,
         }
     }
 }

@@ -43,6 +43,9 @@ async fn a_sandbox_is_shown_listed_and_killed() {
     assert_eq!((&shown["state"], &shown["envdAccessToken"]), (&json!("running"), &json!(token)));
     assert_eq!(shown["lifecycle"], json!({"autoResume": false, "onTimeout": "pause"}));
     assert_eq!(shown["allowInternetAccess"], json!(null));
+    let isolation = &shown["isolation"];
+    assert_eq!((&isolation["driver"], &isolation["mode"]), (&json!("fake"), &json!("root")));
+    assert_eq!((&isolation["walls"]["disk"], &isolation["network"]), (&json!("missing"), &json!("none")));
     for required in ["startedAt", "endAt", "cpuCount", "memoryMB", "diskSizeMB", "clientID", "templateID"] {
         assert!(!shown[required].is_null(), "{required}: {shown}");
     }

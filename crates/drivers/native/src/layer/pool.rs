@@ -35,7 +35,7 @@ pub(super) struct Pool {
 pub(super) fn open(data_dir: &Path, path: &Path, size: Bytes) -> Result<Pool, String> {
     let dir = super::open_dir(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let is_image = !btrfs::is_btrfs(dir.as_fd()).unwrap_or(false);
-    let dir = if is_image { mount_image(&data_dir.join("writable.img"), path, size)? } else { dir };
+    let dir = if is_image { mount_image(&super::image(data_dir), path, size)? } else { dir };
     let simple_quota = btrfs::enable_quota(dir.as_fd()).map_err(|e| format!("btrfs quotas: {e}"))?;
     Ok(Pool { dir, simple_quota, is_image })
 }

@@ -72,8 +72,8 @@ impl Statics {
     /// Both for one sandbox, detached.
     pub(crate) fn make(&self, maps: &Maps) -> io::Result<(OwnedFd, OwnedFd)> {
         let (dev, sys) = (dev()?, self.sys()?);
-        set_attributes(dev.as_fd(), Forbid::ALL_BUT_DEVICES, Some(maps.upper.as_fd()))?;
-        set_attributes(sys.as_fd(), Forbid::ALL, Some(maps.upper.as_fd()))?;
+        set_attributes(dev.as_fd(), Forbid::ALL_BUT_DEVICES, Some(maps.userns.as_fd()))?;
+        set_attributes(sys.as_fd(), Forbid::ALL, Some(maps.userns.as_fd()))?;
         Ok((dev, sys))
     }
 

@@ -3,7 +3,7 @@
 use super::bpf::{ARCH, IF_AT_LEAST, IF_BITS, IF_EQUAL, Instruction, NUMBER, argument_low};
 use super::profile::{Action, Condition, ENOSYS, EPERM, Profile, Rule};
 
-const AUDIT_ARCH_X86_64: u32 = 0xc000_003e;
+pub(super) const AUDIT_ARCH_X86_64: u32 = 0xc000_003e;
 const X32_BIT: u32 = 0x4000_0000;
 const KILL_PROCESS: u32 = 0x8000_0000;
 const ALLOW: u32 = 0x7fff_0000;
@@ -103,7 +103,7 @@ fn test(condition: &Condition, rest: u8) -> Vec<Instruction> {
     }
 }
 
-const fn verdict(action: Action) -> u32 {
+pub(super) const fn verdict(action: Action) -> u32 {
     match action {
         Action::Allow => ALLOW,
         Action::Errno(errno) => ERRNO | errno as u32,

@@ -95,7 +95,7 @@ impl Profile {
     }
 
     /// Every known call that no list names is refused with EPERM.
-    fn parse(text: &str, who: Who) -> Result<Self, ProfileError> {
+    pub(super) fn parse(text: &str, who: Who) -> Result<Self, ProfileError> {
         let file: File = toml::from_str(text)?;
         let numbers = numbers();
         let newest = numbers.values().copied().max().unwrap_or(0);

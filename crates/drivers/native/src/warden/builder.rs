@@ -98,9 +98,10 @@ fn lean_root() -> io::Result<()> {
 fn serve(server: &OwnedFd) -> io::Result<()> {
     // PID 1 of U's pid namespace also inherits every orphan between a guest's end and its namespace's.
     namespaces::ignore_children()?;
+    let data = init::Data::load()?;
     while let Some((request, fds)) = socket::receive::<ToBuilder>(server)? {
         let done = match request {
-            ToBuilder::Build(request) => build(&request, fds).map(Vec::from),
+            ToBuilder::Build(request) => build(&data, &request, fds).map(Vec::from),
             ToBuilder::Nurse(request) => nursery::start(&request, fds).map(|()| Vec::new()),
         };
         match done {
@@ -119,7 +120,7 @@ fn serve(server: &OwnedFd) -> io::Result<()> {
 
 pub(super) type Failure = (String, io::Error);
 
-fn build(request: &Build, fds: Vec<OwnedFd>) -> Result<[OwnedFd; 2], Failure> {
+fn build(data: &init::Data, request: &Build, fds: Vec<OwnedFd>) -> Result<[OwnedFd; 2], Failure> {
     let fail = |step: &str| {
         let step = step.to_owned();
         move |error: io::Error| (step, error)
@@ -131,7 +132,7 @@ fn build(request: &Build, fds: Vec<OwnedFd>) -> Result<[OwnedFd; 2], Failure> {
     match clone_process(NAMESPACES, Some(group)).map_err(fail("clone"))? {
         Side::Child => {
             drop((report, go_write));
-            init::run(request, &handed, &report_write, &go)
+            init::run(data, request, &handed, &report_write, &go)
         }
         Side::Parent { pid, pidfd } => {
             drop((report_write, go));

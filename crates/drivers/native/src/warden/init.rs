@@ -15,10 +15,23 @@ use super::masks::Masks;
 use super::messages::{Build, Role};
 use super::mounts::{Set, attach, clone_of, cover, detached, target, target_here};
 use crate::ceilings::{INOTIFY_INSTANCES, INOTIFY_WATCHES};
-use crate::seccomp::{self, Who};
+use crate::seccomp::{self, Instruction, Who};
 use crate::sys::clone::{exec_fd, exit_now};
 use crate::sys::idmap::{Forbid, set_attributes};
 use crate::sys::{filter, fork, link, namespaces};
+
+/// What the data files say, read once by the builder: every sandbox's first process inherits it with the memory.
+pub(super) struct Data {
+    filter: Vec<Instruction>,
+    masks: Masks,
+}
+
+impl Data {
+    pub(super) fn load() -> io::Result<Self> {
+        let filter = seccomp::program(Who::Guest).map_err(io::Error::other)?;
+        Ok(Self { filter, masks: Masks::shipped()? })
+    }
+}
 
 /// The descriptors of one build, by role.
 pub(super) struct Handed {
@@ -95,10 +108,10 @@ fn step<T, E: Into<io::Error>>(name: &'static str, result: Result<T, E>) -> Resu
 }
 
 /// Never returns: the process becomes the guest, or reports where it failed and ends.
-pub(super) fn run(build: &Build, handed: &Handed, report: &OwnedFd, go: &OwnedFd) -> ! {
+pub(super) fn run(data: &Data, build: &Build, handed: &Handed, report: &OwnedFd, go: &OwnedFd) -> ! {
     // Out of the way of the guest's fixed descriptors; it closes at exec, which is how the builder learns of that.
     let Ok(report) = fork::lift(report.as_fd()) else { exit_now(2) };
-    let (step, error) = match raise(build, handed, &report, go) {
+    let (step, error) = match raise(data, build, handed, &report, go) {
         Ok(never) => match never {},
         Err(failure) => failure,
     };
@@ -126,6 +139,7 @@ pub(super) fn read_report(report: &OwnedFd) -> Result<(), (String, io::Error)> {
 }
 
 fn raise(
+    data: &Data,
     build: &Build,
     handed: &Handed,
     report: &OwnedFd,
@@ -140,7 +154,7 @@ fn raise(
     step("loopback", link::loopback_up())?;
     // Root in S owns no network, so ports below 1024 would be closed to it.
     step("ports", std::fs::write("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"))?;
-    let user_limits = step("mounts", mounts(build, handed))?;
+    let user_limits = step("mounts", mounts(build, &data.masks, handed))?;
     step("host name", rustix::system::sethostname(build.hostname.as_bytes()))?;
     step("frozen limits", frozen_limits(build))?;
     step("ids", rustix::thread::set_thread_groups(&[]))?;
@@ -160,13 +174,12 @@ fn raise(
     step("locked memory limit", namespaces::clamp_limit(libc::RLIMIT_MEMLOCK, MAX_LOCKED_BYTES))?;
     // Not 0: that would not stop a piped core handler of the host from running (reference `walls.md` F14).
     step("core limit", namespaces::clamp_limit(libc::RLIMIT_CORE, 1))?;
-    let program = step("filter", seccomp::program(Who::Guest).map_err(io::Error::other))?;
     let null = step("null", rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()))?;
     let null = null.as_fd();
     let fds = [null, null, null, handed.control.as_fd(), handed.group.as_fd()];
     let guest = step("descriptors", fork::lift(handed.guest.as_fd()))?;
     step("descriptors", fork::place_descriptors(&fds))?;
-    step("filter", filter::install(&program))?;
+    step("filter", filter::install(&data.filter))?;
     Err(("exec", exec_fd(guest.as_fd(), c"hood-guest")))
 }
 
@@ -179,7 +192,7 @@ fn frozen_limits(build: &Build) -> io::Result<()> {
 
 /// Builds the whole tree on `/new` and makes it the root. Returns a handle on `/proc/sys/user` from before it became
 /// read-only.
-fn mounts(build: &Build, handed: &Handed) -> io::Result<OwnedFd> {
+fn mounts(build: &Build, masks: &Masks, handed: &Handed) -> io::Result<OwnedFd> {
     use MountAttrFlags as A;
     let quiet = A::MOUNT_ATTR_NOSUID | A::MOUNT_ATTR_NODEV | A::MOUNT_ATTR_NOEXEC;
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
@@ -209,7 +222,7 @@ fn mounts(build: &Build, handed: &Handed) -> io::Result<OwnedFd> {
         let at = format!("sys/fs/cgroup/{}", view.dir);
         put(&view.fs, &options, quiet | A::MOUNT_ATTR_RDONLY, &new, at.trim_end_matches('/'))?;
     }
-    let user_limits = mask_proc(build, &new)?;
+    let user_limits = mask_proc(build, masks, &new)?;
     if let Some(writable) = &build.writable {
         read_only_root(&new, writable, &owner)?;
     }
@@ -245,8 +258,7 @@ fn put(
     attach(detached(fs, options, attributes)?.as_fd(), at.as_fd())
 }
 
-fn mask_proc(build: &Build, new: &OwnedFd) -> io::Result<OwnedFd> {
-    let masks = Masks::shipped()?;
+fn mask_proc(build: &Build, masks: &Masks, new: &OwnedFd) -> io::Result<OwnedFd> {
     let proc = target(new, "proc")?;
     let exists = |path: &str| match target_here(&proc, path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -1,56 +1,15 @@
-//! The compiled program, run by a small interpreter, against the table it came from.
+//! The compiled program, run by the interpreter, against the table it came from.
 
-use super::super::bpf::{JUMP, LOAD, RETURN};
+use super::super::interpreter::{Call, run};
 use super::super::profile::Who;
 use super::*;
 
 const I386: u32 = 0x4000_0003;
 
-struct Call {
-    arch: u32,
-    number: u32,
-    args: [u64; 6],
-}
-
 fn call(number: u32, args: &[u64]) -> Call {
     let mut all = [0; 6];
     all[..args.len()].copy_from_slice(args);
     Call { arch: AUDIT_ARCH_X86_64, number, args: all }
-}
-
-fn word(call: &Call, offset: u32) -> u32 {
-    match offset {
-        NUMBER => call.number,
-        ARCH => call.arch,
-        _ => {
-            let argument = call.args[((offset - 16) / 8) as usize];
-            if (offset - 16).is_multiple_of(8) { argument as u32 } else { (argument >> 32) as u32 }
-        }
-    }
-}
-
-fn run(program: &[Instruction], call: &Call) -> u32 {
-    let (mut at, mut accumulator) = (0usize, 0u32);
-    loop {
-        let i = program[at];
-        at += 1;
-        let holds = match i.code {
-            LOAD => {
-                accumulator = word(call, i.operand);
-                continue;
-            }
-            JUMP => {
-                at += i.operand as usize;
-                continue;
-            }
-            RETURN => return i.operand,
-            IF_EQUAL => accumulator == i.operand,
-            IF_AT_LEAST => accumulator >= i.operand,
-            IF_BITS => accumulator & i.operand != 0,
-            other => panic!("instruction {other:#x}"),
-        };
-        at += usize::from(if holds { i.jump_true } else { i.jump_false });
-    }
 }
 
 fn errno(n: u32) -> u32 {

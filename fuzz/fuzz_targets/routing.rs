@@ -1,0 +1,25 @@
+//! Who a request is meant for: a domain, a request target, then a header a line.
+#![no_main]
+
+use axum::http::Request;
+use hood_dialect_e2b::fuzz;
+use hood_fuzz::{first_line, header};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let (domain, rest) = first_line(data);
+    let (target, headers) = first_line(rest);
+    let Ok(domain) = std::str::from_utf8(domain) else { return };
+    let Ok(mut request) = Request::builder().uri(target).body(()) else { return };
+    for (name, value) in headers.split(|byte| *byte == b'\n').filter_map(header) {
+        request.headers_mut().append(name, value);
+    }
+    match fuzz::address(&request, domain) {
+        Ok(Some((id, port))) => {
+            assert!(port != 0);
+            assert!((1..=57).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()));
+        }
+        Ok(None) => {}
+        Err(message) => assert!(message.len() < 1024, "as long as what the client sent: {}", message.len()),
+    }
+});
