@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+from e2b import Sandbox
 from premises import LEAK, SERVER_GROWTH, KernelLog, Premises
 
 BASELINE = 5.0  # seconds from the kill until nothing is left
@@ -30,7 +31,8 @@ class Laboratory:
         prober = Path(__file__).with_name("prober.py")
         self.prober = subprocess.Popen([sys.executable, "-B", str(prober)], stdin=-1, stdout=-1, text=True)
         self.premises.neighbour = json.loads(self.prober.stdout.readline())["neighbour"]
-        # Once everything is in place: pools fill up, nurseries warm up.
+        # Once everything is in place: helpers of both templates run, pools fill up, nurseries warm up.
+        Sandbox.create(timeout=60).kill()
         self.counts = self.premises.stable(20)
 
     def tell(self, word):

@@ -4,6 +4,7 @@
 mod bench; // measurements against a running server
 mod counts; // what the runners said
 mod demo; // the whole thing, shown
+mod fuzz; // noise for what reads hostile input
 mod lint; // the rules of the repository
 mod process; // children that end with us
 mod repo; // where things are
@@ -26,6 +27,10 @@ usage: cargo xtask TASK
     --hood PATH        test this program instead of building one
     --list             name the parts
   lint                 formatting, clippy and the repository's own rules
+  fuzz [OPTIONS]       feed the parsers of hostile input with noise; fails when one crashes
+    --time SECONDS     how long each target runs (60)
+    --target NAME      only this target; may be given several times
+    --regress          only the committed corpora: a matter of seconds
   setup                install what demo and test need; skips what is there
   bench first          the first measurement, as a table for SPECIFICATION.md";
 
@@ -45,6 +50,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["demo"] => demo::run(),
         ["test", rest @ ..] => test::run(rest),
         ["lint"] => lint::run(),
+        ["fuzz", rest @ ..] => fuzz::run(rest),
         ["setup"] => setup::run().map(|()| ExitCode::SUCCESS),
         ["bench", "first", rest @ ..] => bench::first(rest),
         [] | ["help" | "--help" | "-h"] => {
