@@ -13,7 +13,7 @@ mod control; // sandboxes and templates
 mod error;
 mod files;
 mod frames; // how streams are cut into messages
-mod limits;
+pub mod limits;
 mod process;
 mod sandbox; // the way into one sandbox
 

@@ -1,54 +1,16 @@
 //! Every ceiling of the engine, declared once: the constants, and the table from which `LIMITS.md` is printed.
 
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use hood_driver_api::{Bytes, MilliCpu};
 
-/// One ceiling, as a reader of `LIMITS.md` sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limit {
-    /// Its name in the source.
-    pub name: &'static str,
-    /// Its value with unit.
-    pub value: String,
-    /// What it bounds.
-    pub what: &'static str,
-    /// What happens when it is met.
-    pub when_met: &'static str,
-}
-
-/// All of the engine's ceilings, in the order of the source.
-pub fn inventory() -> &'static [Limit] {
-    static INVENTORY: LazyLock<Vec<Limit>> = LazyLock::new(table);
-    &INVENTORY
-}
-
-macro_rules! limits {
-    ($($name:ident: $kind:ty = $value:expr, $what:literal, $when_met:literal;)*) => {
-        $(
-            #[doc = concat!("Ceiling: ", $what, ". When met: ", $when_met, ".")]
-            pub const $name: $kind = $value;
-        )*
-
-        fn table() -> Vec<Limit> {
-            vec![$(Limit {
-                name: stringify!($name),
-                value: Show::show(&$name),
-                what: $what,
-                when_met: $when_met,
-            }),*]
-        }
-    };
-}
-
-limits! {
-    MAX_SANDBOXES: usize = 256, "sandboxes living on one node (default of `max_sandboxes`)", "create is refused";
-    MAX_TIMEOUT: Duration = Duration::from_secs(24 * 3600), "time a sandbox may be given (default of `max_timeout`)", "the call is refused";
-    MAX_MEMORY: Bytes = Bytes::gib(8), "memory of one sandbox (default of `max_resources`)", "create is refused";
-    MAX_CPU: MilliCpu = MilliCpu::cores(8), "CPU of one sandbox (default of `max_resources`)", "create is refused";
-    MAX_PIDS: u32 = 4096, "processes and threads of one sandbox (default of `max_resources`)", "create is refused";
-    MAX_DISK: Bytes = Bytes::gib(20), "writable layer of one sandbox (default of `max_resources`)", "create is refused";
+hood_limits::limits! {
+    MAX_SANDBOXES: usize = 256, "sandboxes living on one node", "create is refused", "`hood serve --max-sandboxes`";
+    MAX_TIMEOUT: Duration = Duration::from_secs(24 * 3600), "time a sandbox may be given", "the call is refused", "in code: the engine's `Config`";
+    MAX_MEMORY: Bytes = Bytes::gib(8), "memory of one sandbox", "create is refused", "in code: the engine's `Config`";
+    MAX_CPU: MilliCpu = MilliCpu::cores(8), "CPU of one sandbox", "create is refused", "in code: the engine's `Config`";
+    MAX_PIDS: u32 = 4096, "processes and threads of one sandbox", "create is refused", "in code: the engine's `Config`";
+    MAX_DISK: Bytes = Bytes::gib(20), "writable layer of one sandbox", "create is refused", "in code: the engine's `Config`";
     MIN_MEMORY: Bytes = Bytes::mib(32), "least memory a sandbox works with", "create is refused";
     MIN_CPU: MilliCpu = MilliCpu(10), "least CPU a sandbox works with", "create is refused";
     MIN_PIDS: u32 = 16, "least processes and threads a sandbox works with", "create is refused";
@@ -66,7 +28,7 @@ limits! {
     DESTROYS: usize = 8, "sandboxes being removed at once", "the others wait";
     REMAINS: usize = 256, "ended sandboxes waiting to be removed", "create is refused";
     STOP: Duration = Duration::from_secs(30), "time to remove all sandboxes when the server stops", "the rest is left for the next start to sweep";
-    TOMBSTONE: Duration = Duration::from_secs(24 * 3600), "time an ended sandbox is remembered, with log and samples (default of `keep_ended`)", "it is forgotten";
+    TOMBSTONE: Duration = Duration::from_secs(24 * 3600), "time an ended sandbox is remembered, with log and samples", "it is forgotten", "in code: the engine's `Config`";
     TOMBSTONES: usize = 10_000, "ended sandboxes remembered", "the oldest are forgotten";
     PRUNE_EVERY: Duration = Duration::from_secs(60), "time between two looks for tombstones to forget", "they stay until then";
     DRIVER_EVENTS: usize = 1024, "events of the driver waiting for the engine", "the driver waits";
@@ -80,51 +42,13 @@ limits! {
     LIST_PAGE: usize = 10_000, "sandboxes in one answer", "the answer names its next page";
 }
 
-/// A value with its unit, for people.
-trait Show {
-    fn show(&self) -> String;
-}
-
-impl Show for usize {
-    fn show(&self) -> String {
-        self.to_string()
-    }
-}
-
-impl Show for u32 {
-    fn show(&self) -> String {
-        self.to_string()
-    }
-}
-
-impl Show for Bytes {
-    fn show(&self) -> String {
-        self.to_string()
-    }
-}
-
-impl Show for MilliCpu {
-    fn show(&self) -> String {
-        format!("{} cores", f64::from(self.0) / 1000.0)
-    }
-}
-
-impl Show for Duration {
-    fn show(&self) -> String {
-        match self.as_secs() {
-            secs if secs >= 3600 && secs % 3600 == 0 => format!("{} h", secs / 3600),
-            secs => format!("{secs} s"),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_table_shows_names_values_and_units() {
-        let of = |name| inventory().iter().find(|limit| limit.name == name).expect("listed").value.clone();
+        let of = |name| inventory().into_iter().find(|limit| limit.name == name).expect("listed").value;
         assert_eq!(of("MAX_SANDBOXES"), "256");
         assert_eq!(of("MAX_TIMEOUT"), "24 h");
         assert_eq!(of("MAX_CPU"), "8 cores");

@@ -1,5 +1,6 @@
 //! Accounts of the sandbox: its own `/etc/passwd` and `/etc/group`, read here, inside, and nowhere else.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read};
 
@@ -7,6 +8,9 @@ use crate::sys::spawn::Identity;
 
 /// Longest account file that is read; a sandbox may write what it likes into its own.
 const MAX_FILE: u64 = 4 << 20;
+
+/// Groups of one process (`NGROUPS_MAX`); with more the kernel would start nothing. Those beyond it are left out.
+const MAX_GROUPS: usize = 65_536;
 
 /// One line of `/etc/passwd`, with the groups that name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +57,7 @@ pub(crate) fn find(passwd: &str, name: &str) -> Option<Account> {
     passwd.lines().find_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();
         let [user, _, uid, gid, _, home, shell, ..] = fields.as_slice() else { return None };
-        let (uid, gid) = (uid.parse().ok()?, gid.parse().ok()?);
+        let (uid, gid) = (id(uid)?, id(gid)?);
         (*user == name && !name.is_empty()).then(|| Account {
             name: (*user).to_owned(),
             home: if home.is_empty() { "/".to_owned() } else { (*home).to_owned() },
@@ -65,16 +69,22 @@ pub(crate) fn find(passwd: &str, name: &str) -> Option<Account> {
 
 pub(crate) fn groups_of(groups: &str, name: &str, primary: u32) -> Vec<u32> {
     let mut ids = vec![primary];
+    let mut seen = BTreeSet::from([primary]);
     for line in groups.lines() {
         let mut fields = line.split(':').skip(2);
-        let (Some(gid), Some(members)) = (fields.next().and_then(|g| g.parse().ok()), fields.next()) else {
+        let (Some(gid), Some(members)) = (fields.next().and_then(id), fields.next()) else {
             continue;
         };
-        if gid != primary && members.split(',').any(|member| member == name) {
+        if ids.len() < MAX_GROUPS && members.split(',').any(|member| member == name) && seen.insert(gid) {
             ids.push(gid);
         }
     }
     ids
+}
+
+/// A user or group id. To the kernel the highest number says "leave it as it is", and what is left is the guest's own.
+fn id(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|id| *id != u32::MAX)
 }
 
 fn read(path: &str) -> io::Result<String> {
@@ -93,7 +103,21 @@ mod tests {
     fn an_account_has_its_groups_once() {
         let user = find(PASSWD, "user").expect("is there");
         assert_eq!(user.home, "/home/user");
-        assert_eq!(groups_of("sudo:x:27:user,other\nuser:x:1000:user\nx:y\n", "user", 1000), [1000, 27]);
+        let groups = "sudo:x:27:user,other\nuser:x:1000:user\nx:y\nagain:x:27:user\n";
+        assert_eq!(groups_of(groups, "user", 1000), [1000, 27]);
+    }
+
+    #[test]
+    fn nobody_gets_the_guests_own_ids() {
+        assert_eq!(find("a:x:4294967295:1000::/:/bin/sh\n", "a"), None);
+        assert_eq!(find("a:x:1000:4294967295::/:/bin/sh\n", "a"), None);
+        assert_eq!(groups_of("g:x:4294967295:a\n", "a", 1), [1]);
+    }
+
+    #[test]
+    fn a_process_gets_no_more_groups_than_the_kernel_takes() {
+        let groups: String = (0..70_000).map(|gid| format!("g:x:{gid}:a\n")).collect();
+        assert_eq!(groups_of(&groups, "a", 0).len(), MAX_GROUPS);
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl Host {
             }
             HostMessage::Exited { request, status } => {
                 if let Some(ended) = state.living.remove(&request) {
-                    let exit = if status < 0 { Exit::Signal(-status) } else { Exit::Code(status) };
+                    let exit = if status < 0 { Exit::Signal(status.saturating_neg()) } else { Exit::Code(status) };
                     // A kernel that nobody keeps any more has nobody to tell.
                     ended.send(exit).ok();
                 }
@@ -122,5 +122,14 @@ mod tests {
         host.hear(br#"{"message":"exited","request":7,"status":-9}"#).expect("a message");
         assert_eq!(ends_with.try_recv(), Ok(Exit::Signal(9)));
         assert!(host.hear(b"{\"message\":\"newer\"}").is_err());
+    }
+
+    #[test]
+    fn the_least_number_is_no_signal_and_no_panic() {
+        let host = Host::default();
+        let (ended, mut ends_with) = oneshot::channel();
+        host.lock().living.insert(1, ended);
+        host.hear(br#"{"message":"exited","request":1,"status":-2147483648}"#).expect("a message");
+        assert_eq!(ends_with.try_recv(), Ok(Exit::Signal(i32::MAX)));
     }
 }

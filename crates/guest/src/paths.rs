@@ -29,15 +29,16 @@ pub(crate) fn resolve(base: &str, home: &str, path: &str) -> Result<String, Path
     if path.is_empty() {
         return Err(PathError::Empty);
     }
-    if path.contains('\0') {
-        return Err(PathError::Nul);
-    }
     let joined = match path.strip_prefix('~') {
         Some("") => home.to_owned(),
         Some(rest) if rest.starts_with('/') => format!("{home}{rest}"),
         _ if path.starts_with('/') => path.to_owned(),
         _ => format!("{base}/{path}"),
     };
+    // A home of the sandbox's own making may hold one too.
+    if joined.contains('\0') {
+        return Err(PathError::Nul);
+    }
     let mut parts: Vec<&str> = Vec::new();
     for part in joined.split('/') {
         match part {
@@ -77,6 +78,7 @@ mod tests {
     #[test]
     fn what_is_not_a_path_is_refused() {
         assert_eq!(resolve("/", "/", "a\0b"), Err(PathError::Nul));
+        assert_eq!(resolve("/", "/ho\0me", "~/a"), Err(PathError::Nul));
         assert_eq!(resolve("/", "/", ""), Err(PathError::Empty));
         assert!(matches!(resolve("/", "/", &"x/".repeat(3000)), Err(PathError::TooLong(_))));
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use hood_limits::Show;
 use serde::{Deserialize, Serialize};
 
 /// A size in bytes.
@@ -63,6 +64,18 @@ impl MilliCpu {
 impl fmt::Display for MilliCpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} cores", f64::from(self.0) / 1000.0)
+    }
+}
+
+impl Show for Bytes {
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Show for MilliCpu {
+    fn show(&self) -> String {
+        self.to_string()
     }
 }
 

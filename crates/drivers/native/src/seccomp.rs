@@ -15,7 +15,16 @@ pub(crate) use bpf::Instruction;
 pub(crate) use compile::compile;
 pub(crate) use profile::{Profile, ProfileError, Who};
 
+/// Instructions that the kernel loads at most (`BPF_MAXINSNS`).
+const MAX_INSTRUCTIONS: usize = 4096;
+
 /// The program of `who` as the bytes that the kernel and the guest take.
 pub(crate) fn program(who: Who) -> Result<Vec<Instruction>, ProfileError> {
-    Ok(compile(&Profile::shipped(who)?))
+    loadable(&Profile::shipped(who)?)
+}
+
+/// The program, if the kernel would load it.
+fn loadable(profile: &Profile) -> Result<Vec<Instruction>, ProfileError> {
+    let program = compile(profile);
+    if program.len() > MAX_INSTRUCTIONS { Err(ProfileError::TooLong(program.len())) } else { Ok(program) }
 }

@@ -12,7 +12,7 @@
 //!    └───── builder (root in U, PID 1 of pidns(U)) ── guest of each sandbox (root in S, child of U)
 //! ```
 //!
-//! Reading order: [`messages`], [`serve`], [`builder`], [`init`], [`nursery`].
+//! Reading order: [`messages`], [`serve`], [`builder`], [`init`] with [`tree`], [`nursery`].
 
 mod builder;
 mod init;
@@ -21,5 +21,6 @@ pub(crate) mod messages;
 mod mounts;
 mod nursery;
 mod serve;
+mod tree;
 
 pub use serve::run;

@@ -69,6 +69,7 @@ fn leaf(rule: &Rule) -> Vec<Instruction> {
         // Back to front: each test must know how far it is to the end of its clause.
         let mut clause = vec![Instruction::ret(verdict(*action))];
         for condition in conditions.iter().rev() {
+            // The profile bounds a clause so that this fits.
             let mut test = test(condition, clause.len() as u8);
             test.extend(clause);
             clause = test;
@@ -77,6 +78,11 @@ fn leaf(rule: &Rule) -> Vec<Instruction> {
     }
     code.push(Instruction::ret(verdict(rule.otherwise)));
     code
+}
+
+/// Instructions of a clause with these conditions.
+pub(super) fn clause_length(conditions: &[Condition]) -> usize {
+    conditions.iter().map(|condition| test(condition, 0).len()).sum::<usize>() + 1
 }
 
 /// Falls through when the condition holds, and jumps over `rest` instructions when it does not.

@@ -1,12 +1,10 @@
 //! Filters from other data than ours, compiled and run.
 
 use super::bpf::{IF_AT_LEAST, IF_BITS, IF_EQUAL, Instruction, JUMP, LOAD, RETURN};
-use super::compile::{AUDIT_ARCH_X86_64, compile, verdict};
+use super::compile::{AUDIT_ARCH_X86_64, verdict};
 use super::interpreter::{Call, run};
 use super::profile::{Action, Condition, ENOSYS, EPERM, Profile, Rule, Who};
-
-/// Instructions that the kernel loads at most (`BPF_MAXINSNS`).
-const MAX_INSTRUCTIONS: usize = 4096;
+use super::{MAX_INSTRUCTIONS, loadable};
 
 /// Size of `struct seccomp_data`: loads are from within it.
 const DATA: u32 = 64;
@@ -25,7 +23,7 @@ pub struct Ask {
 pub fn holds(text: &str, is_guest: bool, asks: &[Ask]) -> bool {
     let who = if is_guest { Who::Guest } else { Who::Payload };
     let Ok(profile) = Profile::parse(text, who) else { return false };
-    let program = compile(&profile);
+    let Ok(program) = loadable(&profile) else { return false };
     loads(&program);
     for ask in asks {
         let call = Call { arch: AUDIT_ARCH_X86_64, number: ask.number, args: ask.args };

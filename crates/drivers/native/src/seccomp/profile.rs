@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use super::compile::clause_length;
+
 /// Whose filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Who {
@@ -60,7 +62,16 @@ pub(crate) enum ProfileError {
     UnknownAction(String),
     #[error("seccomp data: a condition of `{0}` cannot be read")]
     BadCondition(String),
+    #[error(
+        "seccomp data: a clause of `{0}` takes more than {MAX_CLAUSE} instructions: split it into several clauses"
+    )]
+    LongClause(String),
+    #[error("seccomp data: the program has {0} instructions, at most {max} are loaded", max = super::MAX_INSTRUCTIONS)]
+    TooLong(usize),
 }
+
+/// Instructions of one clause: each of its tests jumps to the clause's end, and a jump reaches no further.
+const MAX_CLAUSE: usize = u8::MAX as usize;
 
 pub(super) const EPERM: u16 = 1;
 pub(super) const ENOSYS: u16 = 38;
@@ -141,6 +152,9 @@ impl Conditional {
                     .iter()
                     .map(|c| condition(c).ok_or_else(|| ProfileError::BadCondition(self.call.clone())))
                     .collect::<Result<Vec<_>, _>>()?;
+                if clause_length(&conditions) > MAX_CLAUSE {
+                    return Err(ProfileError::LongClause(self.call.clone()));
+                }
                 Ok((conditions, action(&clause.then)?))
             })
             .collect::<Result<Vec<_>, ProfileError>>()?;
@@ -205,5 +219,19 @@ mod tests {
         let twice = "conditional = []\n[enosys]\n[guest]\n[allow]\na = \"read\"\nb = \"read\"\n";
         assert!(matches!(Profile::parse(twice, Who::Payload), Err(ProfileError::Twice(n)) if n == "read"));
         assert!(Profile::parse(base, Who::Payload).is_err());
+    }
+
+    #[test]
+    fn a_clause_is_no_longer_than_a_jump_reaches() {
+        let with_values = |count: u32| {
+            let values = (0..count).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+            format!(
+                "conditional = [{{ call = \"socket\", otherwise = \"EPERM\", \
+                 clauses = [{{ if = [[0, \"is\", {values}]], then = \"allow\" }}] }}]\n[allow]\n[enosys]\n[guest]\n"
+            )
+        };
+        assert!(Profile::parse(&with_values(253), Who::Payload).is_ok());
+        let refused = Profile::parse(&with_values(254), Who::Payload);
+        assert!(matches!(refused, Err(ProfileError::LongClause(call)) if call == "socket"));
     }
 }
