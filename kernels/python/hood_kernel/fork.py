@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from . import loop
+from . import loop, threads
 
 
 def after_fork(shell, environment=None, directory=None):
@@ -23,6 +23,7 @@ def after_fork(shell, environment=None, directory=None):
     _reseed()
     _forget_names()
     loop.forget()
+    threads.restore()
     _place(shell)
     sys.argv[:] = [""]
 

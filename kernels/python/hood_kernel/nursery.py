@@ -22,6 +22,7 @@ import signal
 import socket
 import sys
 
+from . import threads
 from .fork import after_fork
 from .kernel import serve, setup
 
@@ -76,6 +77,7 @@ class Nursery:
         for cell in warm_up:
             # In a namespace of its own: nothing of it may be visible to a user.
             exec(compile(cell, "<warm-up>", "exec"), {"__name__": "__warm_up__"})
+        threads.find()
         if len(os.listdir("/proc/self/task")) != 1:
             raise SystemExit("nursery: an import has started a thread; a fork would lose it")
         gc.collect()

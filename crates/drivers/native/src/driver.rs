@@ -36,7 +36,7 @@ pub(crate) const READY_LIMIT: Duration = Duration::from_secs(20);
 pub(crate) const END_PATIENCE: Duration = Duration::from_secs(20);
 
 /// Builds and removals at once: they are system calls on two or more cores, and more only make each slower.
-const MAX_AT_ONCE: usize = 4;
+pub(crate) const MAX_AT_ONCE: usize = 4;
 
 /// What the driver needs to know.
 #[derive(Debug, Clone)]

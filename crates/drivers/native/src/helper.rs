@@ -12,7 +12,7 @@ use crate::sys::{fork, socket};
 use crate::warden::messages::{Answer, Build, IdLine, Nurse, ToBuilder, ToWarden};
 
 /// A helper that has not answered by then is stuck.
-const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+pub(crate) const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
 /// Name of the hidden subcommand that becomes the warden; the binary must map it to [`crate::warden::run`].
 pub const WARDEN_COMMAND: &str = "internal-warden";

@@ -13,6 +13,7 @@ mod driver;
 mod helper;
 mod instance;
 mod layer;
+pub mod limits;
 mod netdoor;
 mod nursery;
 mod random;

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use crate::sys::namespaces;
 
 /// Connections waiting for the thread; beyond it, dialling is refused.
-const MAX_WAITING: usize = 4096;
+pub(crate) const MAX_WAITING: usize = 4096;
 
 /// How long a connection may take. Both ends are in one kernel.
 const CONNECT_LIMIT: std::time::Duration = std::time::Duration::from_secs(5);

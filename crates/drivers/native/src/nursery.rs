@@ -22,11 +22,11 @@ use crate::templates::Live;
 use crate::warden::messages::Nurse;
 
 /// Forks of one nursery share addresses, canaries and hash seeds: a leak in one serves all. So it is replaced.
-const MAX_FORKS: u64 = 500;
-const MAX_AGE: Duration = Duration::from_secs(3600);
+pub(crate) const MAX_FORKS: u64 = 500;
+pub(crate) const MAX_AGE: Duration = Duration::from_secs(3600);
 
 /// Pause after one died or could not be started.
-const PAUSE: Duration = Duration::from_secs(10);
+pub(crate) const PAUSE: Duration = Duration::from_secs(10);
 
 /// Environment of the warm parent. One thread each: a fork would lose the others.
 const ENVIRONMENT: &[(&str, &str)] = &[

@@ -33,11 +33,11 @@ use crate::templates::{Live, Slot};
 use crate::warden::messages::{Build, Role};
 
 /// Share of the memory ceiling that `/dev/shm` may take.
-const SHM_SHARE: u64 = 2;
+pub(crate) const SHM_SHARE: u64 = 2;
 
 /// How far behind the pids controller's limit the user namespace's stands: were it met first, nobody would count the
 /// refusals, and the end of a fork bomb would have no reason.
-const SECOND_FENCE: u64 = 2;
+pub(crate) const SECOND_FENCE: u64 = 2;
 
 /// A built sandbox. Dropping it takes nothing away: `unmake` does.
 pub(crate) struct Sandbox {

@@ -13,7 +13,7 @@ use super::builder::{become_id, expect_byte};
 use super::masks::Masks;
 use super::messages::{Build, Role};
 use super::tree;
-use crate::ceilings::{INOTIFY_INSTANCES, INOTIFY_WATCHES};
+use crate::limits;
 use crate::seccomp::{self, Instruction, Who};
 use crate::sys::clone::{exec_fd, exit_now};
 use crate::sys::{filter, fork, link, namespaces};
@@ -42,26 +42,20 @@ pub(super) struct Handed {
     tasks: Vec<OwnedFd>,
 }
 
-/// Files the payload may open; the host's own hard limit may be lower.
-const MAX_FILES: u64 = 65536;
-const MAX_PENDING_SIGNALS: u64 = 4096;
-const MAX_QUEUE_BYTES: u64 = 819_200;
-const MAX_LOCKED_BYTES: u64 = 8 << 20;
-
 /// Kernel objects of one sandbox, written as `user.max_*` in S. Namespaces are closed: nobody inside needs one.
 const USER_LIMITS: &[(&str, u32)] = &[
-    ("max_user_namespaces", 0),
-    ("max_mnt_namespaces", 0),
-    ("max_net_namespaces", 0),
-    ("max_pid_namespaces", 0),
-    ("max_ipc_namespaces", 0),
-    ("max_uts_namespaces", 0),
-    ("max_cgroup_namespaces", 0),
-    ("max_time_namespaces", 0),
-    ("max_inotify_instances", INOTIFY_INSTANCES),
-    ("max_inotify_watches", INOTIFY_WATCHES),
-    ("max_fanotify_groups", 0),
-    ("max_fanotify_marks", 0),
+    ("max_user_namespaces", limits::NAMESPACES),
+    ("max_mnt_namespaces", limits::NAMESPACES),
+    ("max_net_namespaces", limits::NAMESPACES),
+    ("max_pid_namespaces", limits::NAMESPACES),
+    ("max_ipc_namespaces", limits::NAMESPACES),
+    ("max_uts_namespaces", limits::NAMESPACES),
+    ("max_cgroup_namespaces", limits::NAMESPACES),
+    ("max_time_namespaces", limits::NAMESPACES),
+    ("max_inotify_instances", limits::INOTIFY_INSTANCES),
+    ("max_inotify_watches", limits::INOTIFY_WATCHES),
+    ("max_fanotify_groups", limits::FANOTIFY),
+    ("max_fanotify_marks", limits::FANOTIFY),
 ];
 
 impl Handed {
@@ -166,10 +160,9 @@ fn raise(
     rustix::process::umask(Mode::from_raw_mode(0o022));
     step("keyring", namespaces::join_new_keyring())?;
     step("capabilities", namespaces::bound_capabilities(hood_wire::GUEST_CAPABILITIES))?;
-    step("file limit", namespaces::clamp_limit(libc::RLIMIT_NOFILE, MAX_FILES))?;
-    step("locked memory limit", namespaces::clamp_limit(libc::RLIMIT_MEMLOCK, MAX_LOCKED_BYTES))?;
-    // Not 0: that would not stop a piped core handler of the host from running (reference `walls.md` F14).
-    step("core limit", namespaces::clamp_limit(libc::RLIMIT_CORE, 1))?;
+    step("file limit", namespaces::clamp_limit(libc::RLIMIT_NOFILE, limits::MAX_FILES))?;
+    step("locked memory limit", namespaces::clamp_limit(libc::RLIMIT_MEMLOCK, limits::LOCKED))?;
+    step("core limit", namespaces::clamp_limit(libc::RLIMIT_CORE, limits::CORE))?;
     let null = step("null", rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()))?;
     let null = null.as_fd();
     let fds = [null, null, null, handed.control.as_fd(), handed.group.as_fd()];
@@ -182,8 +175,8 @@ fn raise(
 /// Limits that the kernel freezes into a user namespace when it is made: a ceiling behind the controllers'.
 fn frozen_limits(build: &Build) -> io::Result<()> {
     namespaces::clamp_limit(libc::RLIMIT_NPROC, build.max_processes)?;
-    namespaces::clamp_limit(libc::RLIMIT_SIGPENDING, MAX_PENDING_SIGNALS)?;
-    namespaces::clamp_limit(libc::RLIMIT_MSGQUEUE, MAX_QUEUE_BYTES)
+    namespaces::clamp_limit(libc::RLIMIT_SIGPENDING, limits::PENDING_SIGNALS)?;
+    namespaces::clamp_limit(libc::RLIMIT_MSGQUEUE, limits::QUEUE)
 }
 
 fn write_beneath(dir: BorrowedFd<'_>, name: &str, value: &str) -> io::Result<()> {

@@ -10,13 +10,8 @@ use super::init::Handed;
 use super::masks::Masks;
 use super::messages::Build;
 use super::mounts::{Set, attach, clone_of, cover, detached, target, target_here};
+use crate::limits;
 use crate::sys::idmap::{Forbid, set_attributes};
-
-/// `/run` of every sandbox.
-const RUN_BYTES: u64 = 16 << 20;
-
-/// `/tmp` where the root is read-only; elsewhere it lies in the writable layer.
-const TMP_BYTES_READONLY_ROOT: u64 = 64 << 20;
 
 /// Builds the whole tree on `/new` and makes it the root. Returns a handle on `/proc/sys/user` from before it became
 /// read-only.
@@ -41,7 +36,7 @@ pub(super) fn build(build: &Build, masks: &Masks, handed: &Handed) -> io::Result
     put("devpts", &devpts, A::MOUNT_ATTR_NOSUID | A::MOUNT_ATTR_NOEXEC, &new, "dev/pts")?;
     put("tmpfs", &tmpfs(&owner, build.shm_bytes, "1777"), quiet, &new, "dev/shm")?;
     put("mqueue", &[], quiet, &new, "dev/mqueue")?;
-    put("tmpfs", &tmpfs(&owner, RUN_BYTES, "755"), A::MOUNT_ATTR_NOSUID | A::MOUNT_ATTR_NODEV, &new, "run")?;
+    put("tmpfs", &tmpfs(&owner, limits::RUN, "755"), A::MOUNT_ATTR_NOSUID | A::MOUNT_ATTR_NODEV, &new, "run")?;
     put("proc", &[], quiet, &new, "proc")?;
 
     attach(handed.sys.as_fd(), target(&new, "sys")?.as_fd())?;
@@ -146,7 +141,8 @@ fn read_only_root(new: &OwnedFd, writable: &str, owner: &[Set<'_>; 2]) -> io::Re
     let at = target(new, writable.trim_start_matches('/'))?;
     let island = clone_of(at.as_fd())?;
     attach(island.as_fd(), at.as_fd())?;
-    let tmp = tmpfs(owner, TMP_BYTES_READONLY_ROOT, "1777");
+    // Elsewhere `/tmp` lies in the writable layer.
+    let tmp = tmpfs(owner, limits::TMP_OF_READ_ONLY_ROOT, "1777");
     put("tmpfs", &tmp, MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV, new, "tmp")?;
     set_attributes(new.as_fd(), Forbid::WRITE, None)
 }

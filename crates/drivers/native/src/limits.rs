@@ -1,0 +1,39 @@
+//! Every ceiling of the driver: the constants, or those of the module that explains them, and the table for
+//! `LIMITS.md`.
+
+use std::time::Duration;
+
+use crate::{ceilings, driver, helper, netdoor, nursery, sandbox, templates};
+
+hood_limits::limits! {
+    MAX_TEMPLATES: u32 = templates::MAX_TEMPLATES, "templates with living sandboxes at once", "an idle one makes room; where none is idle, create is refused";
+    MAX_SLOTS: u32 = templates::MAX_SLOTS, "sandboxes of one template at once", "create is refused";
+    RANGE: u32 = templates::RANGE, "user and group ids of one sandbox", "higher ids do not exist inside: EINVAL";
+    MAX_AT_ONCE: usize = driver::MAX_AT_ONCE, "sandboxes being built or removed at once", "the others wait";
+    READY: Duration = driver::READY_LIMIT, "time until a new sandbox's guest answers", "create fails";
+    END: Duration = driver::END_PATIENCE, "time until the processes of a killed sandbox are gone", "the attempt to remove it has failed";
+    HELPER_ANSWER: Duration = helper::ANSWER_LIMIT, "time until a process that builds walls answers", "create fails, and a new one is started";
+    DIALS_WAITING: usize = netdoor::MAX_WAITING, "connections into sandboxes that wait to be opened", "one more is refused";
+    EVENT: usize = hood_wire::MAX_EVENT_BYTES, bytes, "one message from a guest to the server", "the guest counts as dead";
+
+    FORKS: u64 = nursery::MAX_FORKS, "interpreters forked from one warm parent", "another parent is started";
+    PARENT_AGE: Duration = nursery::MAX_AGE, "age of a warm parent", "another parent is started";
+    PARENT_PAUSE: Duration = nursery::PAUSE, "pause after a warm parent died or could not be started", "contexts start without one, more slowly";
+
+    /// The host's own hard limit may be lower.
+    MAX_FILES: u64 = 65536, "files one process inside may have open", "EMFILE";
+    PROCESSES_SHARE: u64 = sandbox::SECOND_FENCE, "processes of a sandbox counted by user namespace, as a multiple of its process ceiling", "fork fails with EAGAIN";
+    PENDING_SIGNALS: u64 = 4096, "signals queued inside", "EAGAIN";
+    QUEUE: u64 = 819_200, bytes, "POSIX message queues inside", "EMFILE";
+    LOCKED: u64 = 8 << 20, bytes, "memory that one process inside may lock", "ENOMEM";
+    /// Not 0: that would not stop a piped core handler of the host from running (reference `walls.md` F14).
+    CORE: u64 = 1, bytes, "a core dump", "none is written";
+    INOTIFY_INSTANCES: u32 = ceilings::INOTIFY_INSTANCES, "inotify instances inside", "EMFILE";
+    INOTIFY_WATCHES: u32 = ceilings::INOTIFY_WATCHES, "inotify watches inside", "ENOSPC";
+    /// Nobody inside needs one.
+    NAMESPACES: u32 = 0, "namespaces made inside, of each kind", "EPERM or ENOSPC";
+    FANOTIFY: u32 = 0, "fanotify groups and marks inside", "EPERM or EMFILE";
+    SHM_SHARE: u64 = sandbox::SHM_SHARE, "part of a sandbox's memory that `/dev/shm` may take, as a divisor", "ENOSPC", "with the memory: create call (`hood.memoryMB`), template";
+    RUN: u64 = 16 << 20, bytes, "files in `/run`", "ENOSPC";
+    TMP_OF_READ_ONLY_ROOT: u64 = 64 << 20, bytes, "files in `/tmp` where the root is read-only", "ENOSPC";
+}
