@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from e2b import Sandbox
-from premises import LEAK, SERVER_GROWTH, KernelLog, Premises
+from premises import GROWTH, KernelLog, Premises
 
 BASELINE = 5.0  # seconds from the kill until nothing is left
 CONTROL = 0.2  # p99 of a control call
@@ -53,7 +53,7 @@ class Trial:
         premises = laboratory.premises
         laboratory.kernel_log.complaints()
         self.before = premises.elsewhere()
-        self.unaccounted, self.resident = premises.unaccounted(), premises.resident()
+        self.memory = premises.memory()
         self.began = time.monotonic()
         laboratory.tell("go")
 
@@ -100,10 +100,9 @@ class Trial:
         for name in after:
             if after[name] != self.before[name]:
                 yield f"{name} was {self.before[name]!r} and is {after[name]!r}"
-        if (leak := premises.unaccounted() - self.unaccounted) > LEAK:
-            yield f"{leak >> 20} MiB more are in use that no process holds"
-        if (growth := premises.resident() - self.resident) > SERVER_GROWTH:
-            yield f"the server holds {growth >> 20} MiB more"
+        for holder, now in premises.memory().items():
+            if (growth := now - self.memory[holder]) > GROWTH[holder]:
+                yield f"{growth >> 20} MiB more of memory are held ({holder})"
 
     def worst_control(self):
         return max((took for kind in ("health", "look") for took in self.times.get(kind, ())), default=0.0)

@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read};
 
+use crate::limits::MAX_ACCOUNTS;
 use crate::sys::spawn::Identity;
-
-/// Longest account file that is read; a sandbox may write what it likes into its own.
-const MAX_FILE: u64 = 4 << 20;
 
 /// Groups of one process (`NGROUPS_MAX`); with more the kernel would start nothing. Those beyond it are left out.
 const MAX_GROUPS: usize = 65_536;
@@ -89,7 +87,7 @@ fn id(text: &str) -> Option<u32> {
 
 fn read(path: &str) -> io::Result<String> {
     let mut text = Vec::new();
-    fs::File::open(path)?.take(MAX_FILE).read_to_end(&mut text)?;
+    fs::File::open(path)?.take(MAX_ACCOUNTS).read_to_end(&mut text)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 

@@ -14,12 +14,10 @@ use tokio::net::TcpListener;
 use crate::app::App;
 use crate::http;
 use crate::journal::Journal;
+use crate::limits::MAX_BOOT_CONFIG;
 use crate::reaper::Reaper;
 use crate::sys::spawn::Walls;
 use crate::sys::tree::Forest;
-
-/// Longest configuration: environment and filter, with room to spare.
-const MAX_CONFIG_BYTES: u64 = 4 << 20;
 
 /// Runs the guest; returns when the host has closed the control socket.
 pub(crate) fn run() -> io::Result<()> {
@@ -97,6 +95,6 @@ async fn listen(port: u16) -> io::Result<impl Listener<Addr = SocketAddr>> {
 fn read_config(control: &UnixStream) -> io::Result<GuestConfig> {
     let mut line = Vec::new();
     // A buffered reader may take more than the line, but the host sends nothing after it.
-    BufReader::new(control.take(MAX_CONFIG_BYTES)).read_until(b'\n', &mut line)?;
+    BufReader::new(control.take(MAX_BOOT_CONFIG)).read_until(b'\n', &mut line)?;
     serde_json::from_slice(&line).map_err(io::Error::other)
 }

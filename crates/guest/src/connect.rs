@@ -9,6 +9,7 @@ mod envelope;
 mod error;
 mod unary;
 
+pub(crate) use crate::limits::MAX_MESSAGE;
 pub(crate) use codec::require_json;
 #[cfg(any(test, fuzzing))]
 pub(crate) use envelope::Frames;
@@ -17,6 +18,3 @@ pub(crate) use error::{Code, ConnectError};
 #[cfg(fuzzing)]
 pub(crate) use unary::parse;
 pub(crate) use unary::{Json, Unary};
-
-/// Largest unary request or single stream message in bytes. A stdin message of the SDKs is far below it.
-pub(crate) const MAX_MESSAGE: usize = 16 << 20;

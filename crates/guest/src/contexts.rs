@@ -28,36 +28,17 @@ mod wire;
 
 use std::time::Duration;
 
+use crate::limits::AWAY_LIMIT;
+use crate::limits::CELL_KEEPALIVE;
+use crate::limits::INTERRUPT_GRACE;
+use crate::limits::INTERRUPTS;
+use crate::limits::MAX_BODY;
+use crate::limits::MAX_CONTEXTS;
+use crate::limits::MAX_ENV_VARS;
+use crate::limits::MAX_QUEUED_CELLS;
+use crate::limits::MAX_WAITING_CELLS;
+use crate::limits::START_LIMIT;
 pub(crate) use execute::{execute_routes, routes};
 pub(crate) use table::Contexts;
 #[cfg(test)]
 pub(crate) use table::Settings;
-
-/// Contexts of one sandbox, each a process with its libraries loaded. One more is refused.
-const MAX_CONTEXTS: usize = 64;
-
-/// Cells that wait in one context. One more is refused.
-const MAX_QUEUED_CELLS: usize = 64;
-
-/// Open cells of one sandbox whose requests are answered by their client. One more is refused.
-const MAX_WAITING_CELLS: usize = 64;
-
-/// Largest request in bytes: code, or the answer to a cell. A larger one is refused.
-const MAX_BODY: usize = 8 << 20;
-
-/// Environment variables of one cell. More are refused.
-const MAX_ENV_VARS: usize = 4096;
-
-/// How long a kernel may take until it is ready; then it is ended, and the call fails with what it printed.
-const START_LIMIT: Duration = Duration::from_secs(60);
-
-/// SIGINTs that an abandoned cell gets, and how long each may take to end it; then the kernel is ended.
-const INTERRUPTS: u32 = 2;
-const INTERRUPT_GRACE: Duration = Duration::from_secs(4);
-
-/// Silence after which the client gets a keepalive line: proxies cut what is silent, and a write that fails is the
-/// surest sign of a client that is gone.
-const KEEPALIVE: Duration = Duration::from_secs(5);
-
-/// How long a cell waits for an answer, or for its client to come back; then it is interrupted.
-const AWAY_LIMIT: Duration = Duration::from_secs(600);

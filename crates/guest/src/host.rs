@@ -10,10 +10,8 @@ use hood_wire::{ForkRequest, GuestEvent, HostMessage};
 use tokio::sync::oneshot;
 
 use crate::journal::Journal;
+use crate::limits::FORK_ANSWER;
 use crate::reaper::Exit;
-
-/// A host that has not answered by then will not; the kernel is then started here.
-const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// Requests in flight and the forks that live on.
 #[derive(Default)]
@@ -49,10 +47,10 @@ impl Host {
         };
         let sent = journal.send_with(&GuestEvent::Fork(fill(request)), &ends);
         let result = match sent {
-            Ok(()) => match tokio::time::timeout(ANSWER_LIMIT, answered).await {
+            Ok(()) => match tokio::time::timeout(FORK_ANSWER, answered).await {
                 Ok(Ok(result)) => result,
                 Ok(Err(_)) => Err("the host has forgotten the request".to_owned()),
-                Err(_) => Err(format!("the host has not answered within {ANSWER_LIMIT:?}")),
+                Err(_) => Err(format!("the host has not answered within {FORK_ANSWER:?}")),
             },
             Err(error) => Err(error.to_string()),
         };
@@ -82,7 +80,8 @@ impl Host {
             }
             HostMessage::Exited { request, status } => {
                 if let Some(ended) = state.living.remove(&request) {
-                    let exit = if status < 0 { Exit::Signal(status.saturating_neg()) } else { Exit::Code(status) };
+                    let exit =
+                        if status < 0 { Exit::Signal(status.saturating_neg()) } else { Exit::Code(status) };
                     // A kernel that nobody keeps any more has nobody to tell.
                     ended.send(exit).ok();
                 }

@@ -13,15 +13,13 @@ use tokio::sync::oneshot;
 
 use crate::accounts::{self, Account};
 use crate::app::App;
+use crate::limits::MAX_ARGUMENTS;
 use crate::reaper::Exit;
 use crate::sys::spawn::{Plan, SpawnError, spawn};
 use crate::sys::{pty, tree::Tree};
 
 /// `PATH` of a process whose request and template name none.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// Most bytes of arguments and environment together; beyond it the kernel would say E2BIG less clearly.
-const MAX_ARGUMENT_BYTES: usize = 1 << 20;
 
 /// What to start.
 #[derive(Debug, Default)]
@@ -70,9 +68,7 @@ pub(crate) enum LaunchError {
     NoDirectory(String),
     #[error("{what} may not contain a NUL byte{}", if *.what == "the environment" { " or have an empty name or one with `=`" } else { "" })]
     BadString { what: &'static str },
-    #[error(
-        "arguments and environment are {given} bytes together, at most {MAX_ARGUMENT_BYTES} are possible"
-    )]
+    #[error("arguments and environment are {given} bytes together, at most {MAX_ARGUMENTS} are possible")]
     TooLong { given: usize },
     #[error("the sandbox has no room for another process: {0}")]
     Exhausted(#[source] io::Error),
@@ -110,7 +106,7 @@ pub(crate) fn launch(app: &App, launch: Launch) -> Result<Running, LaunchError> 
         .map(|(key, value)| c_string(&format!("{key}={value}"), "the environment"))
         .collect::<Result<Vec<_>, _>>()?;
     let given = argv.iter().chain(&env).map(|s| s.as_bytes_with_nul().len()).sum();
-    if given > MAX_ARGUMENT_BYTES {
+    if given > MAX_ARGUMENTS {
         return Err(LaunchError::TooLong { given });
     }
     let mut ends = Ends::open(launch.stdio)?;

@@ -21,6 +21,7 @@ mod host;
 mod http;
 mod journal;
 mod launch;
+pub mod limits;
 mod oom;
 mod paths;
 mod process;

@@ -2,9 +2,7 @@
 
 use crate::accounts::Account;
 use crate::app::App;
-
-/// Longest path in bytes, as the kernel's `PATH_MAX`.
-pub(crate) const MAX_PATH: usize = 4096;
+pub(crate) use crate::limits::MAX_PATH;
 
 /// The path cannot be meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

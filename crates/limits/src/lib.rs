@@ -110,7 +110,10 @@ mod tests {
         };
         let all = inventory();
         assert_eq!(all[0], readers);
-        assert_eq!((all[1].value.as_str(), all[2].value.as_str(), all[2].who), ("16 MiB", "5 min", "create call"));
+        assert_eq!(
+            (all[1].value.as_str(), all[2].value.as_str(), all[2].who),
+            ("16 MiB", "5 min", "create call")
+        );
         assert_eq!((READERS, MESSAGE, LIFE.as_secs()), (16, 16_777_216, 300));
     }
 }

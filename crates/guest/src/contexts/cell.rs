@@ -9,15 +9,9 @@ use tokio::sync::Notify;
 use super::outbox::{Leaving, Outbox, Source};
 use super::protocol::{Answer, Message};
 use super::wire::{self, CellError, Line, Request};
-
-/// Requests of one cell that may wait for their answers together (threads may ask at once).
-const MAX_OPEN_REQUESTS: usize = 16;
-
-/// Answered requests of a cell that are remembered, so that a second answer is told from one to nothing.
-const MAX_ANSWERED: usize = 256;
-
-/// Longest name of a request in bytes.
-const MAX_REQUEST_NAME: usize = 256;
+use crate::limits::MAX_ANSWERED;
+use crate::limits::MAX_OPEN_REQUESTS;
+use crate::limits::MAX_REQUEST_NAME;
 
 /// Why nobody answers.
 const NOBODY_ANSWERS: &str = "the client that runs this cell does not answer requests";

@@ -11,9 +11,7 @@ use super::keeper::Keeper;
 use super::start::StartError;
 use super::wire::CellError;
 use crate::app::App;
-
-/// Restarts that wait together; the caller of one more waits too.
-const MAX_QUEUED_RESTARTS: usize = 4;
+use crate::limits::MAX_QUEUED_RESTARTS;
 
 /// Whoever holds it owns the kernel: dropping the last handle ends it, and every cell that waits.
 pub(crate) struct Context {

@@ -4,9 +4,7 @@ use bytes::{Buf, BytesMut};
 use serde::Deserialize;
 
 use super::protocol::Message;
-
-/// Longest line of a kernel in bytes: a 64 MiB display with the words around it.
-pub(crate) const MAX_FRAME: usize = (64 << 20) + (64 << 10);
+pub(crate) use crate::limits::MAX_FRAME;
 
 /// A line that is no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -19,12 +19,10 @@ use super::protocol::{Answer, Message, Order};
 use super::start::{StartError, start};
 use super::wire::CellError;
 use crate::app::App;
+use crate::limits::MAX_LOG_LINE;
 
 /// What a request that comes too late is told.
 const CELL_IS_OVER: &str = "the cell that asked is over";
-
-/// Longest message in the sandbox's log, in bytes; the rest is cut.
-const MAX_LOG_LINE: usize = 1 << 10;
 
 /// The owner of a context's kernel.
 pub(super) struct Keeper {

@@ -22,6 +22,7 @@ use super::protocol::{Message, Order};
 use super::text::Decoder;
 use crate::app::App;
 use crate::launch::{Launch, LaunchError, Stdio, account, directory, environment, launch, our_read};
+use crate::limits::EXIT_AFTER_CLOSE;
 use crate::oom::OomWatch;
 use crate::reaper::Exit;
 use crate::sys::tree::{Tree, signal_group};
@@ -36,10 +37,6 @@ const MAX_PIPE: usize = 1 << 20;
 /// Lowest descriptor for the kernel's end of the socket: the child puts it at 3, and one that is there already would
 /// keep its close-on-exec mark.
 const ABOVE_STDIO: i32 = 5;
-
-/// The socket closes a moment before the process can be reaped, and only the exit tells why. A kernel that lives on
-/// without its socket for this long is of no use to anybody.
-const EXIT_AFTER_CLOSE: Duration = Duration::from_secs(2);
 
 /// Reads of what a dead kernel has left in its socket: more than the socket holds.
 const LAST_READS: u32 = 64;

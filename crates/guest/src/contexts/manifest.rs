@@ -4,14 +4,12 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::limits::MAX_MANIFEST;
 use rustix::fs::{FileType, Mode, OFlags};
 use serde::Deserialize;
 
 /// Where the recipes of our templates put it.
 pub(crate) const DEFAULT_PATH: &str = "/usr/local/lib/hood/kernels/kernels.json";
-
-/// Longest manifest; anybody in the sandbox may have replaced it.
-const MAX_MANIFEST: u64 = 1 << 20;
 
 /// How one language's kernel is started.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

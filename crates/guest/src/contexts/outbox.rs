@@ -9,13 +9,11 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::wire::{Line, timestamp};
+use crate::limits::CELL_ROOM;
+use crate::limits::MERGED_TEXT;
 
-/// Bytes kept for the client before the kernel's pipes are no longer read. One event more may arrive.
-const ROOM: usize = 256 << 10;
-
-/// Texts of one stream that wait together become one line up to this many bytes, so that a flood of one-byte writes
-/// is no flood of lines.
-const MERGED_TEXT: usize = 64 << 10;
+/// How long a text waits for what belongs to it. Anything else that arrives ends the wait.
+const GATHER: Duration = Duration::from_millis(2);
 
 /// Lines are handed to the connection together up to this many bytes.
 const BATCH: usize = 64 << 10;
@@ -118,7 +116,7 @@ impl Outbox {
     }
 
     pub(crate) fn has_room(&self) -> bool {
-        self.lock().bytes < ROOM
+        self.lock().bytes < CELL_ROOM
     }
 
     /// Waits until the client has read enough. Cancel safe.
@@ -131,6 +129,7 @@ impl Outbox {
     /// The next lines, or `None` after the last. Cancel safe.
     pub(crate) async fn pop(&self) -> Option<Bytes> {
         loop {
+            self.gather().await;
             if let Some(batch) = self.try_pop() {
                 return Some(batch);
             }
@@ -138,6 +137,16 @@ impl Outbox {
                 return None;
             }
             self.lines.notified().await;
+        }
+    }
+
+    /// Waits a moment while nothing but one text is there: one `print` of several lines or values arrives in pieces.
+    async fn gather(&self) {
+        let deadline = Instant::now() + GATHER;
+        while self.lock().is_one_text() {
+            if tokio::time::timeout_at(deadline, self.lines.notified()).await.is_err() {
+                return;
+            }
         }
     }
 
@@ -232,6 +241,12 @@ impl Outbox {
 }
 
 impl State {
+    /// Whether a single text waits that more could be added to.
+    fn is_one_text(&self) -> bool {
+        let Some(Item::Text { text, .. }) = self.items.front() else { return false };
+        self.items.len() == 1 && text.len() < MERGED_TEXT && !self.ended
+    }
+
     fn take(&mut self) -> Option<Bytes> {
         let (line, held) = match self.items.pop_front()? {
             Item::Line(line) => {
@@ -279,11 +294,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_full_outbox_has_room_again_once_it_is_read() {
         let outbox = Outbox::default();
-        outbox.push_text(Source::Stdout, "x".repeat(ROOM));
+        outbox.push_text(Source::Stdout, "x".repeat(CELL_ROOM));
         assert!(!outbox.has_room());
         assert!(tokio::time::timeout(Duration::from_secs(1), outbox.room()).await.is_err());
         let ((), batch) = tokio::join!(outbox.room(), outbox.pop());
-        assert!(batch.expect("a line").len() > ROOM);
+        assert!(batch.expect("a line").len() > CELL_ROOM);
     }
 
     #[tokio::test(start_paused = true)]

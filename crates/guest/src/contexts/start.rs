@@ -11,10 +11,8 @@ use super::outbox::Source;
 use super::protocol::Message;
 use crate::app::App;
 use crate::launch::{Launch, LaunchError, Stdio};
+use crate::limits::LAST_WORDS;
 use crate::reaper::Exit;
-
-/// Bytes kept of what a kernel prints before it is ready, for the error if it never is.
-const LAST_WORDS: usize = 2 << 10;
 
 /// There is no kernel.
 #[derive(Debug, thiserror::Error)]

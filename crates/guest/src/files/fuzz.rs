@@ -10,11 +10,11 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::error::FilesError;
 use super::multipart::Parts;
+use super::negotiate;
 use super::range::{self, Part};
 use super::request::{self, Query};
 use super::signature::{self, Operation};
 use super::upload::Incoming;
-use super::negotiate;
 
 thread_local! {
     /// Reading a part waits with a limit, which needs a clock.
@@ -64,10 +64,7 @@ pub fn multipart<'a>(
 /// What the guest makes of a link: that its signature is this token's, whether expired or not.
 pub fn is_signed(uri: &Uri, is_write: bool, token: &str) -> bool {
     let Ok(query) = Query::parse(uri) else { return false };
-    matches!(
-        request::check_signature(token, &query, operation(is_write)),
-        Ok(()) | Err(FilesError::Expired)
-    )
+    matches!(request::check_signature(token, &query, operation(is_write)), Ok(()) | Err(FilesError::Expired))
 }
 
 /// A signature as the SDKs make it.

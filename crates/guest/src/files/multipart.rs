@@ -9,12 +9,8 @@ use percent_encoding::percent_decode_str;
 
 use super::error::FilesError;
 use super::upload::Incoming;
-
-/// Most bytes of a part's headers, and of what may stand before the first part.
-const MAX_HEAD: usize = 16 << 10;
-
-/// Longest boundary (RFC 2046, 5.1.1).
-const MAX_BOUNDARY: usize = 70;
+use crate::limits::MAX_BOUNDARY;
+use crate::limits::MAX_PART_HEAD;
 
 /// The body is not what its content type says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,7 +19,7 @@ pub(super) enum MultipartError {
     Boundary,
     #[error("the multipart body ends before its last boundary")]
     Truncated,
-    #[error("a part of the multipart body has more than {MAX_HEAD} bytes of headers")]
+    #[error("a part of the multipart body has more than {MAX_PART_HEAD} bytes of headers")]
     LongHead,
     #[error("a part of the multipart body has no readable Content-Disposition")]
     Disposition,
@@ -89,7 +85,7 @@ impl<'a> Parts<'a> {
                 let head = self.buffer.split_to(end + 4);
                 return Ok(Some(parse_head(&head)?));
             }
-            if self.buffer.len() > MAX_HEAD {
+            if self.buffer.len() > MAX_PART_HEAD {
                 return Err(MultipartError::LongHead.into());
             }
             self.fill().await?;
@@ -124,7 +120,7 @@ impl<'a> Parts<'a> {
                 self.state = State::Between;
                 return Ok(());
             }
-            if self.buffer.len() > MAX_HEAD {
+            if self.buffer.len() > MAX_PART_HEAD {
                 return Err(MultipartError::Truncated.into());
             }
             self.fill().await?;

@@ -17,13 +17,11 @@ use super::CHUNK;
 use super::error::FilesError;
 use crate::filesystem::uploads::{Claim, FileId, Uploads};
 use crate::filesystem::{make, metadata};
+use crate::limits::MAX_REPLACED;
 use crate::sys::spawn::Identity;
 
 /// Mode of a new file, before the umask.
 const FILE_MODE: u32 = 0o644;
-
-/// Times that a file may be replaced between being opened and being ours.
-const MAX_ATTEMPTS: usize = 16;
 
 /// What is left of a small upload is written at once: handing it to a thread would take longer.
 const INLINE: usize = 64 << 10;

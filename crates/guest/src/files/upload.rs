@@ -21,15 +21,9 @@ use super::target::Target;
 use crate::accounts::Account;
 use crate::app::App;
 use crate::filesystem::metadata;
-
-/// Most files of one request.
-const MAX_FILES: usize = 4096;
-
-/// How long a client may be silent in the middle of its body.
-const IDLE: Duration = Duration::from_secs(300);
-
-/// How long the rest of a refused body is still read: a client that is sending sees the answer only when it is done.
-const DRAIN: Duration = Duration::from_secs(60);
+use crate::limits::MAX_UPLOADS;
+use crate::limits::UPLOAD_DRAIN;
+use crate::limits::UPLOAD_IDLE;
 
 /// A file that was written.
 #[derive(Debug, Serialize)]
@@ -96,8 +90,8 @@ impl Upload<'_> {
             if path.is_some() && !written.is_empty() {
                 return Err(FilesError::PartCount("more"));
             }
-            if written.len() >= MAX_FILES {
-                return Err(MultipartError::TooMany(MAX_FILES).into());
+            if written.len() >= MAX_UPLOADS {
+                return Err(MultipartError::TooMany(MAX_UPLOADS).into());
             }
             let named = path.or(head.filename.as_deref()).ok_or(MultipartError::NoFileName)?;
             let target = request::file_path(self.app, self.account, named)?;
@@ -193,9 +187,9 @@ impl Incoming {
 
     async fn receive(&mut self) -> Result<Option<Bytes>, FilesError> {
         let aborted = |why: String| FilesError::Aborted(why, "the file".to_owned());
-        let received = timeout(IDLE, self.body.next())
+        let received = timeout(UPLOAD_IDLE, self.body.next())
             .await
-            .map_err(|_| aborted(format!("nothing came for {} seconds", IDLE.as_secs())))?;
+            .map_err(|_| aborted(format!("nothing came for {} seconds", UPLOAD_IDLE.as_secs())))?;
         match received {
             Some(Ok(bytes)) => {
                 self.received += bytes.len() as u64;
@@ -213,7 +207,7 @@ impl Incoming {
 
     /// Reads and forgets the rest.
     async fn drain(&mut self) {
-        let until = Instant::now() + DRAIN;
+        let until = Instant::now() + UPLOAD_DRAIN;
         while let Ok(Some(Ok(_))) = timeout_at(until, self.body.next()).await {}
     }
 }

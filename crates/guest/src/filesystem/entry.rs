@@ -12,10 +12,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::metadata;
 use crate::accounts;
-
-/// Most different owners whose names are looked up for one answer: each look-up reads an account file that the
-/// sandbox may have blown up. Beyond it numbers are shown.
-const MAX_NAMES: usize = 256;
+use crate::limits::MAX_OWNERS;
 
 /// One file, directory or link, in protobuf's JSON mapping.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -92,7 +89,7 @@ fn remembered(names: &mut HashMap<u32, String>, id: u32, look_up: fn(u32) -> Str
     if let Some(name) = names.get(&id) {
         return name.clone();
     }
-    if names.len() >= MAX_NAMES {
+    if names.len() >= MAX_OWNERS {
         return id.to_string();
     }
     names.entry(id).or_insert_with(|| look_up(id)).clone()

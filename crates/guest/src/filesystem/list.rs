@@ -8,12 +8,8 @@ use std::path::PathBuf;
 use super::entry::{self, EntryInfo, FileType, Names};
 use super::refusal;
 use crate::connect::{Code, ConnectError};
-
-/// Most entries of one answer.
-const MAX_ENTRIES: usize = 100_000;
-
-/// Most bytes of one answer, about: the guest shares the sandbox's memory.
-const MAX_BYTES: usize = 48 << 20;
+use crate::limits::MAX_ENTRIES;
+use crate::limits::MAX_LISTING;
 
 /// Everything below `path` down to `depth` levels. Paths begin with `path` as given, even where it is a link.
 pub(super) fn list(path: &str, depth: u32) -> Result<Vec<EntryInfo>, ConnectError> {
@@ -64,7 +60,7 @@ struct Walk {
 impl Walk {
     fn add(&mut self, entry: EntryInfo, path: &str) -> Result<(), ConnectError> {
         self.bytes += entry.weight();
-        if self.entries.len() >= MAX_ENTRIES || self.bytes > MAX_BYTES {
+        if self.entries.len() >= MAX_ENTRIES || self.bytes > MAX_LISTING {
             return Err(too_many(path));
         }
         self.entries.push(entry);
@@ -94,7 +90,7 @@ fn too_many(path: &str) -> ConnectError {
     let message = format!(
         "'{path}' holds more than one answer can list ({MAX_ENTRIES} entries or {} MiB): list a smaller directory or \
          a smaller depth",
-        MAX_BYTES >> 20
+        MAX_LISTING >> 20
     );
     ConnectError::new(Code::ResourceExhausted, message)
 }

@@ -5,6 +5,8 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use crate::limits::MAX_METADATA;
+use crate::limits::MAX_METADATA_KEY;
 use http::HeaderMap;
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
@@ -15,12 +17,6 @@ const NAMESPACE: &str = "user.e2b.";
 /// Headers that carry metadata of an upload have this prefix.
 const HEADER_PREFIX: &str = "x-metadata-";
 
-/// Longest key in bytes: the kernel allows 255 for a name, the namespace included.
-const MAX_KEY: usize = 246;
-
-/// Most bytes of keys and values together: what ext4 keeps beside an inode.
-const MAX_TOTAL: usize = 4096;
-
 /// Room for the names of all attributes of a file; the kernel's own limit (`XATTR_LIST_MAX`).
 const LIST_MAX: usize = 64 << 10;
 
@@ -29,13 +25,13 @@ const LIST_MAX: usize = 64 << 10;
 pub(crate) enum MetadataError {
     #[error("a metadata header has no key after `X-Metadata-`")]
     NoKey,
-    #[error("metadata key '{key}' is {} bytes long, at most {MAX_KEY} are possible", key.len())]
+    #[error("metadata key '{key}' is {} bytes long, at most {MAX_METADATA_KEY} are possible", key.len())]
     LongKey { key: String },
     #[error("metadata value of '{key}' is not printable ASCII")]
     Unprintable { key: String },
     #[error("metadata key '{key}' is given twice")]
     Twice { key: String },
-    #[error("metadata is {given} bytes of keys and values, at most {MAX_TOTAL} are possible")]
+    #[error("metadata is {given} bytes of keys and values, at most {MAX_METADATA} are possible")]
     TooMuch { given: usize },
 }
 
@@ -49,7 +45,7 @@ pub(crate) fn from_headers(headers: &HeaderMap) -> Result<BTreeMap<String, Strin
         if key.is_empty() {
             return Err(MetadataError::NoKey);
         }
-        if key.len() > MAX_KEY {
+        if key.len() > MAX_METADATA_KEY {
             return Err(MetadataError::LongKey { key });
         }
         let Some(value) = value.to_str().ok().filter(|value| !value.contains('\t')) else {
@@ -60,14 +56,14 @@ pub(crate) fn from_headers(headers: &HeaderMap) -> Result<BTreeMap<String, Strin
         }
     }
     let given = metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
-    if given > MAX_TOTAL {
+    if given > MAX_METADATA {
         return Err(MetadataError::TooMuch { given });
     }
     Ok(metadata)
 }
 
 /// The metadata of what is at `path`; empty where the file system keeps none. What a program inside stored beyond
-/// [`MAX_TOTAL`] is left out.
+/// [`MAX_METADATA`] is left out.
 pub(crate) fn read(path: &Path) -> BTreeMap<String, String> {
     let mut metadata = BTreeMap::new();
     // Most files have no attributes at all: asking for the size first saves the buffer.
@@ -76,9 +72,9 @@ pub(crate) fn read(path: &Path) -> BTreeMap<String, String> {
     }
     let mut names = vec![0; LIST_MAX];
     let Ok(length) = rustix::fs::llistxattr(path, &mut names[..]) else { return metadata };
-    let mut room = MAX_TOTAL;
+    let mut room = MAX_METADATA;
     for key in keys(names.get(..length).unwrap_or_default()) {
-        let mut value = [0; MAX_TOTAL];
+        let mut value = [0; MAX_METADATA];
         let name = format!("{NAMESPACE}{key}");
         let Ok(length) = rustix::fs::lgetxattr(path, name, &mut value[..]) else { continue };
         let value = String::from_utf8_lossy(value.get(..length).unwrap_or_default()).into_owned();

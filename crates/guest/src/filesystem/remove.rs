@@ -10,14 +10,10 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
+use crate::limits::MAX_OPEN_DIRECTORIES;
+use crate::limits::MAX_REMOVAL_ROUNDS;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, renameat, unlinkat};
 use rustix::io::Errno;
-
-/// Directories held open at once.
-const MAX_OPEN: usize = 64;
-
-/// Rounds over one directory which programs inside may be refilling; each moved-up directory may need one.
-const MAX_ROUNDS: usize = 100_000;
 
 /// Removes what is at `path`, a link itself rather than what it leads to. What is not there is removed already.
 pub(super) fn remove(path: &str) -> io::Result<()> {
@@ -102,7 +98,7 @@ fn empty(parent: &OwnedFd, name: &CStr, moved: &mut u64) -> rustix::io::Result<(
             continue;
         }
         let name = name.to_owned();
-        if depth < MAX_OPEN {
+        if depth < MAX_OPEN_DIRECTORIES {
             match Level::open(level.entries.fd()?, name) {
                 Ok(below) => open.push(below),
                 // Swapped or gone: the next round deals with what is there then.

@@ -25,11 +25,9 @@ use super::entry::{self, EntryInfo, Names};
 use super::uploads::Uploads;
 use crate::app::App;
 use crate::connect::{Code, ConnectError};
+use crate::limits::MAX_WATCHERS;
 use pending::{Change, Kind};
 use tree::Watch;
-
-/// Most watches of a sandbox, streams and polled ones together. Each costs up to [`pending::MAX_BYTES`].
-const MAX_WATCHERS: usize = 64;
 
 /// All that is watched in this sandbox, and the uploads that watches take for one write each.
 pub(crate) struct Watchers {

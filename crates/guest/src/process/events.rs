@@ -9,9 +9,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::outlet::Reader;
 use super::wire::{End, Event, EventMessage};
 use crate::connect::{Code, ConnectError, stream_response};
-
-/// How long after the deadline a killed process may take to be gone, before its stream ends without it.
-const KILL_GRACE: Duration = Duration::from_secs(2);
+use crate::limits::KILL_GRACE;
 
 /// One client's view of one process.
 pub(super) struct Listener {

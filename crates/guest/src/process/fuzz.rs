@@ -23,7 +23,8 @@ pub fn request(kind: u8, message: &[u8]) -> bool {
         }),
         1 => read(message, |request: SendInputRequest| {
             let input = request.input.unwrap_or_default();
-            let decoded = input.stdin.map_or(0, |bytes| bytes.len()) + input.pty.map_or(0, |bytes| bytes.len());
+            let decoded =
+                input.stdin.map_or(0, |bytes| bytes.len()) + input.pty.map_or(0, |bytes| bytes.len());
             assert!(decoded <= message.len(), "base64 never grows when it is read");
         }),
         2 => read(message, |_: SendSignalRequest| ()),

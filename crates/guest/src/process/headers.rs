@@ -9,12 +9,11 @@ use http::request::Parts;
 use tokio::time::Instant;
 
 use crate::connect::{Code, ConnectError};
+use crate::limits::KEEPALIVE;
 
 const TIMEOUT: &str = "connect-timeout-ms";
 const KEEPALIVE: &str = "keepalive-ping-interval";
 
-/// Between two signs of life when the client names no interval (reference `e2b.md` 3.1).
-const DEFAULT_KEEPALIVE: Duration = Duration::from_secs(90);
 /// Shortest and longest interval a client may ask for; others are moved to the nearer end.
 const KEEPALIVE_RANGE: (u64, u64) = (1, 3600);
 
@@ -67,7 +66,7 @@ fn keepalive(headers: &HeaderMap) -> Keepalive {
     let seconds: Option<u64> =
         headers.get(KEEPALIVE).and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let (shortest, longest) = KEEPALIVE_RANGE;
-    Keepalive(seconds.map_or(DEFAULT_KEEPALIVE, |s| Duration::from_secs(s.clamp(shortest, longest))))
+    Keepalive(seconds.map_or(KEEPALIVE, |s| Duration::from_secs(s.clamp(shortest, longest))))
 }
 
 #[cfg(test)]
@@ -92,7 +91,7 @@ mod tests {
 
     #[test]
     fn an_interval_is_never_zero() {
-        assert_eq!(keepalive(&HeaderMap::new()).0, DEFAULT_KEEPALIVE);
+        assert_eq!(keepalive(&HeaderMap::new()).0, KEEPALIVE);
         assert_eq!(keepalive(&headers(KEEPALIVE, "0")).0, Duration::from_secs(1));
         assert_eq!(keepalive(&headers(KEEPALIVE, "50")).0, Duration::from_secs(50));
     }

@@ -12,12 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::wire;
 use crate::connect::{Code, ConnectError};
-
-/// Writes to one process that may wait at once; each holds its message, at most [`crate::connect::MAX_MESSAGE`].
-const MAX_WAITING: usize = 8;
-
-/// How long a write may wait for a process that does not read, when the call names no limit.
-pub(super) const DEFAULT_WRITE_LIMIT: Duration = Duration::from_secs(60);
+use crate::limits::MAX_WRITES_WAITING;
+pub(super) use crate::limits::WRITE_LIMIT;
 
 /// The way into one process.
 pub(super) struct Input {
@@ -51,7 +47,7 @@ impl Input {
     }
 
     fn new(kind: Kind, to: Option<Arc<AsyncFd<OwnedFd>>>, gone: CancellationToken) -> Self {
-        Self { kind, to: Mutex::new(to), waiting: Semaphore::new(MAX_WAITING), gone }
+        Self { kind, to: Mutex::new(to), waiting: Semaphore::new(MAX_WRITES_WAITING), gone }
     }
 
     /// Writes it all. Dropping the future, or the deadline, leaves a part written: what a process has read cannot be
@@ -63,7 +59,7 @@ impl Input {
     ) -> Result<(), ConnectError> {
         let bytes = self.meant(input)?;
         let Ok(_turn) = self.waiting.try_acquire() else {
-            let message = format!("{MAX_WAITING} writes to this process are waiting for it to read");
+            let message = format!("{MAX_WRITES_WAITING} writes to this process are waiting for it to read");
             return Err(ConnectError::new(Code::ResourceExhausted, message));
         };
         let mut rest = bytes;

@@ -6,7 +6,7 @@
 //!    blocks in its own `write`: nothing is lost and nothing piles up. When it leaves, the next one takes its place.
 //! 2. **Every other reader must keep up.** When its queue is full, it loses its place: its stream ends with
 //!    `resource_exhausted` and the number of bytes it missed. The oldest is treated the same way once it has taken
-//!    nothing for [`PATIENCE`] while others wait (a client that died without closing its connection must not silence
+//!    nothing for [`READER_PATIENCE`] while others wait (a client that died without closing its connection must not silence
 //!    those who came after it), and as soon as the process is past its deadline.
 //! 3. **Without a reader, output is dropped and counted**, so that nobody has to listen for a process to go on.
 //!
@@ -21,15 +21,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::wire::{End, Output};
 use crate::connect::{Code, ConnectError};
-
-/// Pieces of output that wait for one reader. With [`super::pump::PIPE_PIECE`] this is 256 KiB a reader.
-const QUEUE: usize = 8;
-
-/// Most readers of one process.
-pub(super) const MAX_READERS: usize = 16;
-
-/// How long the oldest reader may hold up a process that others read too.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) use crate::limits::MAX_READERS;
+pub(super) use crate::limits::READER_PATIENCE;
+use crate::limits::READER_QUEUE;
 
 /// Where a process's output goes.
 #[derive(Default)]
@@ -73,7 +67,7 @@ pub(super) enum Delivered {
 impl Outlet {
     /// Reads from now on. After the end, the reader sees only that.
     pub(super) fn subscribe(self: &Arc<Self>) -> Result<Reader, ConnectError> {
-        let (tx, rx) = mpsc::channel(QUEUE);
+        let (tx, rx) = mpsc::channel(READER_QUEUE);
         let lost = Arc::new(AtomicU64::new(0));
         let mut state = self.lock();
         state.forget_the_gone();
@@ -101,7 +95,7 @@ impl Outlet {
                     return Delivered::Read;
                 }
                 () = self.expired.cancelled() => break,
-                () = tokio::time::sleep(PATIENCE) => if self.lock().has_others() { break },
+                () = tokio::time::sleep(READER_PATIENCE) => if self.lock().has_others() { break },
             }
         }
         self.lock().cut(&oldest, piece.len());
@@ -251,10 +245,10 @@ mod tests {
         };
         let (read, ()) = tokio::join!(drain(&mut oldest), writer);
         assert_eq!((read, oldest.end()), (1000, Ok(done())));
-        assert_eq!(drain(&mut slow).await, QUEUE * 10);
+        assert_eq!(drain(&mut slow).await, READER_QUEUE * 10);
         let error = slow.end().expect_err("it lagged");
         assert_eq!(error.code, Code::ResourceExhausted);
-        assert!(error.message.contains(&format!("{} bytes", 1000 - QUEUE * 10)), "{error}");
+        assert!(error.message.contains(&format!("{} bytes", 1000 - READER_QUEUE * 10)), "{error}");
     }
 
     #[tokio::test(start_paused = true)]
@@ -263,14 +257,14 @@ mod tests {
         let dead = outlet.subscribe().expect("room");
         let mut next = outlet.subscribe().expect("room");
         let writer = async {
-            for _ in 0..=QUEUE {
+            for _ in 0..=READER_QUEUE {
                 outlet.deliver(&piece(1)).await;
                 tokio::task::yield_now().await;
             }
             outlet.end(done());
         };
         let (read, ()) = tokio::join!(drain(&mut next), writer);
-        assert_eq!((read, next.end()), (QUEUE + 1, Ok(done())));
+        assert_eq!((read, next.end()), (READER_QUEUE + 1, Ok(done())));
         assert_eq!(dead.end().expect_err("lost its place").code, Code::ResourceExhausted);
     }
 

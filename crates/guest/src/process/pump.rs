@@ -13,11 +13,10 @@ use tokio_util::sync::CancellationToken;
 use super::outlet::{Delivered, Outlet};
 use super::utf8;
 use super::wire::Output;
-
-/// Largest piece of a pipe's output (reference `e2b.md` 3.2).
-pub(super) const PIPE_PIECE: usize = 32 * 1024;
-/// Largest piece of a terminal's output.
-pub(super) const TERMINAL_PIECE: usize = 16 * 1024;
+use crate::limits::LATE_OUTPUT;
+pub(super) use crate::limits::PIPE_PIECE;
+pub(super) use crate::limits::TERMINAL_PIECE;
+use crate::limits::UNREAD_PAUSE;
 
 /// Read at once, on the stack: what is idle holds no buffer.
 const READ: usize = 16 * 1024;
@@ -25,14 +24,6 @@ const READ: usize = 16 * 1024;
 /// Small pieces follow each other no faster than this: what a program writes byte by byte goes out gathered. The first
 /// piece after a silence goes out at once.
 const GATHER: Duration = Duration::from_millis(5);
-
-/// After the main process has ended, how long a child of it that holds the pipe may still add (a `tee` at the end of a
-/// shell's process substitution does). It never holds up the end for longer.
-const GRACE: Duration = Duration::from_millis(20);
-
-/// Pause between reads of output that nobody wants, so that a program printing for ever cannot occupy the guest:
-/// about 6 MB/s are read and thrown away.
-const UNREAD_PAUSE: Duration = Duration::from_millis(5);
 
 /// Reads one descriptor.
 pub(super) struct Pump<'a> {
@@ -120,7 +111,7 @@ impl<'a> Pump<'a> {
             if owed > 0 {
                 continue;
             }
-            let until = *grace.get_or_insert_with(|| Instant::now() + GRACE);
+            let until = *grace.get_or_insert_with(|| Instant::now() + LATE_OUTPUT);
             let more = timeout_at(until, self.fd.readable()).await.is_ok_and(|ready| ready.is_ok());
             if !more || Instant::now() >= until {
                 self.deliver_all().await;

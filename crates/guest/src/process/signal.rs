@@ -8,10 +8,8 @@ use super::table::Process;
 use super::wire::{SendSignalRequest, SignalName};
 use crate::app::App;
 use crate::connect::{Code, ConnectError};
+use crate::limits::KILL_WAIT;
 use crate::sys::tree::signal_group;
-
-/// How long the answer to SIGKILL waits for the process to be gone, so that who asked sees it gone.
-const KILL_WAIT: Duration = Duration::from_secs(1);
 
 /// The two signals of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,12 +22,10 @@ use super::wire::{Output, Pty, StartRequest};
 use crate::app::App;
 use crate::connect::{Code, ConnectError};
 use crate::launch::{self, Launch, Running, Stdio};
+use crate::limits::MAX_TAG;
 use crate::oom::OomWatch;
 use crate::reaper::Exit;
 use crate::sys;
-
-/// Longest tag in bytes.
-const MAX_TAG_BYTES: usize = 1024;
 
 /// Size of a terminal whose request names none.
 const DEFAULT_COLS: u16 = 80;
@@ -45,11 +43,8 @@ pub(super) fn start(
     if config.cmd.is_empty() {
         return Err(invalid("`process.cmd` is missing: there is nothing to start".to_owned()));
     }
-    if let Some(tag) = request.tag.as_ref().filter(|tag| tag.len() > MAX_TAG_BYTES) {
-        return Err(invalid(format!(
-            "the tag is {} bytes long, at most {MAX_TAG_BYTES} are possible",
-            tag.len()
-        )));
+    if let Some(tag) = request.tag.as_ref().filter(|tag| tag.len() > MAX_TAG) {
+        return Err(invalid(format!("the tag is {} bytes long, at most {MAX_TAG} are possible", tag.len())));
     }
     app.processes.check_room(&config)?;
     let stdio = match (request.pty, request.stdin) {

@@ -16,25 +16,15 @@ use super::outlet::Outlet;
 use super::pump;
 use super::wire::{End, ProcessConfig, ProcessInfo, Selector};
 use crate::connect::{Code, ConnectError};
+use crate::limits::ENDS_KEPT;
+use crate::limits::MAX_CONFIGS;
+use crate::limits::MAX_ENDED;
+use crate::limits::MAX_HELD;
+pub(super) use crate::limits::MAX_PROCESSES;
 use crate::sys::tree::Tree;
-
-/// Most processes started by clients that may live at once.
-pub(super) const MAX_PROCESSES: usize = 1024;
-
-/// Most bytes of arguments and environments kept for `List`, of all live processes together.
-const MAX_CONFIG_BYTES: usize = 32 << 20;
-
-/// How long a process's end can be asked for (reference `e2b.md` 3.2).
-const KEPT: Duration = Duration::from_secs(30);
-
-/// Most ends kept at once; the oldest go first.
-const MAX_ENDED: usize = 4096;
 
 /// Trees looked at in one sweep.
 const SWEEP: usize = 16;
-
-/// Descriptors that are read on after their process has ended; beyond it they are closed.
-const MAX_HELD: usize = 1024;
 
 /// The processes that clients started.
 pub(crate) struct Processes {
@@ -102,9 +92,9 @@ impl Processes {
                 "{MAX_PROCESSES} processes started by clients are running, which is the most; end some first"
             ));
         }
-        if table.config_bytes + config.bytes() > MAX_CONFIG_BYTES {
+        if table.config_bytes + config.bytes() > MAX_CONFIGS {
             return exhausted(format!(
-                "arguments and environments of the running processes would exceed {MAX_CONFIG_BYTES} bytes \
+                "arguments and environments of the running processes would exceed {MAX_CONFIGS} bytes \
                  together, which is the most; end some first"
             ));
         }
@@ -206,7 +196,7 @@ impl Table {
     }
 
     fn forget_old(&mut self) {
-        while self.ended.front().is_some_and(|ended| ended.at.elapsed() >= KEPT) {
+        while self.ended.front().is_some_and(|ended| ended.at.elapsed() >= ENDS_KEPT) {
             self.ended.pop_front();
         }
     }

@@ -10,12 +10,10 @@ use rustix::process::Pid;
 pub(crate) use super::child::Step;
 use super::child::{self, Prepared};
 use super::tree::Tree;
+use crate::limits::EXEC_SECONDS;
 
 /// `libc` has it in a type too narrow for it.
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
-
-/// How long a child may take to its exec; under a full CPU quota it may wait for some periods.
-const EXEC_PATIENCE_SECONDS: i64 = 2;
 
 /// Who the process becomes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,7 +133,7 @@ pub(crate) fn spawn(plan: &Plan<'_>) -> Result<Pid, SpawnError> {
 
 /// Waits until the child has exec'd or failed; false when it does neither in time.
 fn has_news(report: &OwnedFd) -> io::Result<bool> {
-    let patience = rustix::event::Timespec { tv_sec: EXEC_PATIENCE_SECONDS, tv_nsec: 0 };
+    let patience = rustix::event::Timespec { tv_sec: EXEC_SECONDS, tv_nsec: 0 };
     let mut wait = [rustix::event::PollFd::new(report, rustix::event::PollFlags::IN)];
     Ok(rustix::io::retry_on_intr(|| rustix::event::poll(&mut wait, Some(&patience)))? > 0)
 }

@@ -36,7 +36,13 @@ pub(super) fn build(build: &Build, masks: &Masks, handed: &Handed) -> io::Result
     put("devpts", &devpts, A::MOUNT_ATTR_NOSUID | A::MOUNT_ATTR_NOEXEC, &new, "dev/pts")?;
     put("tmpfs", &tmpfs(&owner, build.shm_bytes, "1777"), quiet, &new, "dev/shm")?;
     put("mqueue", &[], quiet, &new, "dev/mqueue")?;
-    put("tmpfs", &tmpfs(&owner, limits::RUN, "755"), A::MOUNT_ATTR_NOSUID | A::MOUNT_ATTR_NODEV, &new, "run")?;
+    put(
+        "tmpfs",
+        &tmpfs(&owner, limits::RUN, "755"),
+        A::MOUNT_ATTR_NOSUID | A::MOUNT_ATTR_NODEV,
+        &new,
+        "run",
+    )?;
     put("proc", &[], quiet, &new, "proc")?;
 
     attach(handed.sys.as_fd(), target(&new, "sys")?.as_fd())?;

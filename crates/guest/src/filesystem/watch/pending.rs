@@ -3,20 +3,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
+pub(super) use crate::limits::HOLD;
+pub(super) use crate::limits::MAX_CHANGED_NAMES;
+use crate::limits::MAX_CHANGES;
+use crate::limits::MAX_DIRTY;
 use serde::Serialize;
 use tokio::time::Instant;
-
-/// Most changes kept.
-const MAX_CHANGES: usize = 4096;
-
-/// Most bytes of names kept.
-pub(super) const MAX_BYTES: usize = 512 << 10;
-
-/// Most files that have been written to without a report yet; beyond it all are reported.
-const MAX_DIRTY: usize = 1024;
-
-/// How long a file that stays open is written to before a WRITE is reported.
-pub(super) const HOLD: Duration = Duration::from_millis(500);
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -118,7 +110,7 @@ impl Pending {
         if self.changes.back() == Some(&change) {
             return;
         }
-        if self.changes.len() >= MAX_CHANGES || self.bytes + change.name.len() > MAX_BYTES {
+        if self.changes.len() >= MAX_CHANGES || self.bytes + change.name.len() > MAX_CHANGED_NAMES {
             self.lost();
             return;
         }

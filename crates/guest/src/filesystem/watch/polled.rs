@@ -18,9 +18,7 @@ use super::{FilesystemEvent, WatchRequest, event, lock};
 use crate::app::App;
 use crate::connect::{Code, ConnectError, Json, Unary};
 use crate::http::AskedUser;
-
-/// A watcher that nobody has asked for this long is removed.
-const IDLE: Duration = Duration::from_secs(30 * 60);
+use crate::limits::WATCHER_IDLE;
 
 /// The polled watchers by id.
 #[derive(Default)]
@@ -117,7 +115,7 @@ pub(super) async fn remove(
 fn unknown(id: &str) -> ConnectError {
     let message = format!(
         "watcher with id {id} not found: it was removed, or nobody asked for it in {} minutes",
-        IDLE.as_secs() / 60
+        WATCHER_IDLE.as_secs() / 60
     );
     ConnectError::new(Code::NotFound, message)
 }
@@ -130,7 +128,7 @@ async fn collect(
     id: String,
 ) {
     loop {
-        let idle_at = lock(&shared).asked + IDLE;
+        let idle_at = lock(&shared).asked + WATCHER_IDLE;
         tokio::select! {
             readable = ready.readable() => {
                 let Ok(mut readable) = readable else { break };
@@ -139,7 +137,7 @@ async fn collect(
                 }
             }
             () = sleep_until(idle_at) => {
-                if lock(&shared).asked + IDLE <= Instant::now() {
+                if lock(&shared).asked + WATCHER_IDLE <= Instant::now() {
                     break;
                 }
             }

@@ -22,15 +22,11 @@ use super::super::refusal;
 use super::super::uploads::Uploads;
 use super::pending::{Kind, Pending};
 use crate::connect::{Code, ConnectError};
-
-/// Most directories below one watch.
-const MAX_DIRECTORIES: usize = 8192;
+use crate::limits::MAX_EVENTS_AT_ONCE;
+use crate::limits::MAX_WATCHED;
 
 /// Most names remembered as reported by a scan, until their own events have been read.
 const MAX_ANNOUNCED: usize = 8192;
-
-/// Events taken at one go, so that a flood does not keep the guest from everything else: four kernel queues full.
-const MAX_EVENTS: usize = 65_536;
 
 /// Room for events read at once.
 const BUFFER: usize = 16 << 10;
@@ -53,7 +49,7 @@ pub(super) struct Watch {
 
 /// Why a tree is not wholly watched.
 enum Full {
-    /// [`MAX_DIRECTORIES`].
+    /// [`MAX_WATCHED`].
     Ours,
     /// The kernel's limit of watches.
     Kernel,
@@ -90,7 +86,7 @@ impl Watch {
         watch.directories.insert(number, PathBuf::new());
         if recursive {
             watch.descend(PathBuf::new(), false).map_err(|full| match full {
-                Full::Ours => exhausted(path, &format!("it has more than {MAX_DIRECTORIES} directories")),
+                Full::Ours => exhausted(path, &format!("it has more than {MAX_WATCHED} directories")),
                 Full::Kernel => exhausted(path, "the kernel has no inotify watch left"),
             })?;
         }
@@ -208,7 +204,7 @@ impl Watch {
                 continue;
             }
             if !path.as_os_str().is_empty() {
-                if self.directories.len() >= MAX_DIRECTORIES {
+                if self.directories.len() >= MAX_WATCHED {
                     return Err(Full::Ours);
                 }
                 match inotify::add_watch(&*self.fd, &real, mask() | WatchFlags::DONT_FOLLOW) {
@@ -224,7 +220,7 @@ impl Watch {
                     self.announce(&below, &entry);
                 }
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                    if open.len() >= MAX_DIRECTORIES {
+                    if open.len() >= MAX_WATCHED {
                         return Err(Full::Ours);
                     }
                     open.push(below);
