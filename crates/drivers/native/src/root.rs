@@ -30,7 +30,6 @@ pub(crate) fn overlay(root: &RootFs, layer: &Layer, maps: &Maps) -> io::Result<O
     let upper = open_beneath(&writable, UPPER)?;
     let work = open_beneath(&writable, WORK)?;
     match by_descriptor(&lowers, &upper, &work) {
-        // Kernels before 6.13 know no descriptors here.
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => by_name(&lowers, &upper, &work),
         other => other,
     }
@@ -43,10 +42,10 @@ pub(crate) fn read_only(root: &RootFs, maps: &Maps) -> io::Result<OwnedFd> {
     let [_, _, ..] = lowers.as_slice() else {
         return lowers.into_iter().next().ok_or_else(|| io::ErrorKind::NotFound.into());
     };
-    let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    for lower in &lowers {
-        fsconfig_set_fd(context.as_fd(), "lowerdir+", lower.as_fd())?;
-    }
+    let context = match lowers_by_descriptor(&lowers) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => lowers_by_name(&lowers)?,
+        other => other?,
+    };
     fsconfig_create(context.as_fd())?;
     let attributes = MountAttrFlags::MOUNT_ATTR_NODEV
         | MountAttrFlags::MOUNT_ATTR_NOSUID
@@ -59,21 +58,36 @@ fn lowers(root: &RootFs, maps: &Maps) -> io::Result<Vec<OwnedFd>> {
     root.layers.iter().rev().map(map).collect()
 }
 
-fn by_descriptor(lowers: &[OwnedFd], upper: &OwnedFd, work: &OwnedFd) -> io::Result<OwnedFd> {
+/// An overlay in the making, with its lower layers.
+fn lowers_by_descriptor(lowers: &[OwnedFd]) -> io::Result<OwnedFd> {
     let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
     for lower in lowers {
         fsconfig_set_fd(context.as_fd(), "lowerdir+", lower.as_fd())?;
     }
+    Ok(context)
+}
+
+/// The same for kernels before 6.13, which know no descriptors here.
+fn lowers_by_name(lowers: &[OwnedFd]) -> io::Result<OwnedFd> {
+    let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    let names: Vec<String> = lowers.iter().map(name).collect();
+    fsconfig_set_string(context.as_fd(), "lowerdir", names.join(":"))?;
+    Ok(context)
+}
+
+fn name(layer: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", layer.as_raw_fd())
+}
+
+fn by_descriptor(lowers: &[OwnedFd], upper: &OwnedFd, work: &OwnedFd) -> io::Result<OwnedFd> {
+    let context = lowers_by_descriptor(lowers)?;
     fsconfig_set_fd(context.as_fd(), "upperdir", upper.as_fd())?;
     fsconfig_set_fd(context.as_fd(), "workdir", work.as_fd())?;
     finish(context)
 }
 
 fn by_name(lowers: &[OwnedFd], upper: &OwnedFd, work: &OwnedFd) -> io::Result<OwnedFd> {
-    let name = |fd: &OwnedFd| format!("/proc/self/fd/{}", fd.as_raw_fd());
-    let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
-    let lowers: Vec<String> = lowers.iter().map(name).collect();
-    fsconfig_set_string(context.as_fd(), "lowerdir", lowers.join(":"))?;
+    let context = lowers_by_name(lowers)?;
     fsconfig_set_string(context.as_fd(), "upperdir", name(upper))?;
     fsconfig_set_string(context.as_fd(), "workdir", name(work))?;
     finish(context)

@@ -72,8 +72,8 @@ impl Statics {
     /// Both for one sandbox, detached.
     pub(crate) fn make(&self, maps: &Maps) -> io::Result<(OwnedFd, OwnedFd)> {
         let (dev, sys) = (dev()?, self.sys()?);
-        set_attributes(dev.as_fd(), Forbid::ALL_BUT_DEVICES, Some(maps.userns.as_fd()))?;
-        set_attributes(sys.as_fd(), Forbid::ALL, Some(maps.userns.as_fd()))?;
+        close_up(&dev, Forbid::ALL_BUT_DEVICES, maps)?;
+        close_up(&sys, Forbid::ALL, maps)?;
         Ok((dev, sys))
     }
 
@@ -91,6 +91,17 @@ impl Statics {
             rustix::io::write(&file, text)?;
         }
         Ok(sys)
+    }
+}
+
+/// Read-only, and root inside owns it. Before Linux 6.3 a tmpfs cannot be mapped: then it belongs to nobody there,
+/// which its modes allow for.
+fn close_up(tree: &OwnedFd, forbid: Forbid, maps: &Maps) -> io::Result<()> {
+    match set_attributes(tree.as_fd(), forbid, Some(maps.userns.as_fd())) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            set_attributes(tree.as_fd(), forbid, None)
+        }
+        other => other,
     }
 }
 
