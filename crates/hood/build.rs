@@ -17,6 +17,8 @@ fn main() {
         "crates/guest/Cargo.toml",
         "crates/wire/src",
         "crates/wire/Cargo.toml",
+        "crates/limits/src",
+        "crates/limits/Cargo.toml",
         "Cargo.lock",
     ] {
         println!("cargo::rerun-if-changed={}", root.join(path).display());

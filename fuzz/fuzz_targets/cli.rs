@@ -2,10 +2,8 @@
 #![no_main]
 
 // `hood` is a program, not a library; these two files stand alone.
-#[expect(dead_code, reason = "the program uses all of it")]
 #[path = "../../crates/hood/src/terminal/escape.rs"]
 mod escape;
-#[expect(dead_code, reason = "the program uses all of it")]
 #[path = "../../crates/hood/src/cli/values.rs"]
 mod values;
 
@@ -20,6 +18,9 @@ fuzz_target!(|text: &str| {
     }
     if let Ok((name, value)) = values::pair(text) {
         assert_eq!(format!("{name}={value}"), text);
+    }
+    if let Ok(wall) = values::spared_wall(text) {
+        assert_eq!(values::spared_wall(&wall.to_string()), Ok(wall));
     }
     assert!(!escape::escape(text).chars().any(escape::is_dangerous));
     let shown = escape::escape_lines(text);

@@ -16,6 +16,10 @@ fuzz_target!(|data: &[u8]| {
     }
     fuzz::encodings(&headers);
     if let Some(metadata) = fuzz::metadata(&headers) {
-        assert!(metadata.iter().all(|(key, value)| !key.is_empty() && value.bytes().all(|b| (b' '..=b'~').contains(&b))));
+        assert!(
+            metadata
+                .iter()
+                .all(|(key, value)| !key.is_empty() && value.bytes().all(|b| (b' '..=b'~').contains(&b)))
+        );
     }
 });

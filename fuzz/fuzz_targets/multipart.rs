@@ -15,6 +15,7 @@ fuzz_target!(|data: &[u8]| {
         assert!(content <= body.len());
     }
     assert_eq!(fuzz::multipart(content_type, None, pieces(body, cut)), whole);
-    let unpacked = fuzz::multipart(content_type, Some("gzip"), [body]);
-    assert_eq!(fuzz::multipart(content_type, Some("gzip"), pieces(body, cut)), unpacked);
+    // Of several things that are wrong with it, the cut decides which is seen first.
+    let unpacked = fuzz::multipart(content_type, Some("gzip"), [body]).ok();
+    assert_eq!(fuzz::multipart(content_type, Some("gzip"), pieces(body, cut)).ok(), unpacked);
 });

@@ -9,7 +9,9 @@ fuzz_target!(|text: &str| {
         sound(&recipe);
     }
     if let Ok(manifest) = serde_json::from_str::<Manifest>(text) {
-        assert!(manifest.layers.iter().all(|key| key.as_str().len() == 64 && !key.as_str().contains(['/', '.'])));
+        assert!(
+            manifest.layers.iter().all(|key| key.as_str().len() == 64 && !key.as_str().contains(['/', '.']))
+        );
         let again = serde_json::to_string(&manifest).expect("a manifest is strings and numbers");
         assert_eq!(serde_json::from_str::<Manifest>(&again).ok(), Some(manifest));
     }
@@ -35,9 +37,13 @@ fn sound(recipe: &Recipe) {
 
 /// One word, to a shell too, and no option.
 fn is_word(word: &str) -> bool {
-    !word.is_empty() && !word.starts_with('-') && !word.contains(|c: char| c.is_whitespace() || "/'\"`$;&|<>()*?\\\0".contains(c))
+    !word.is_empty()
+        && !word.starts_with('-')
+        && !word.contains(|c: char| c.is_whitespace() || "/'\"`$;&|<>()*?\\\0".contains(c))
 }
 
 fn is_path(path: &str) -> bool {
-    path.starts_with('/') && !path.split('/').any(|part| part == "..") && path.split('/').all(|part| part.is_empty() || part.starts_with('-') || is_word(part))
+    path.starts_with('/')
+        && !path.split('/').any(|part| part == "..")
+        && path.split('/').all(|part| part.is_empty() || part.starts_with('-') || is_word(part))
 }

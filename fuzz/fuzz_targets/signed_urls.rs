@@ -21,7 +21,9 @@ fuzz_target!(|data: &[u8]| {
     let signature = fuzz::sign(path, is_write, user, TOKEN, expiration.as_deref());
     let encode = |text: &str| text.bytes().map(|byte| encoded(byte, style)).collect::<String>();
     let mut link = format!("/files?signature={}", encode(&signature));
-    for (name, value) in [("path", path), ("username", user), ("signature_expiration", expiration.as_deref().unwrap_or(""))] {
+    for (name, value) in
+        [("path", path), ("username", user), ("signature_expiration", expiration.as_deref().unwrap_or(""))]
+    {
         if !value.is_empty() || style & 2 != 0 {
             link += &format!("&{name}={}", encode_fully(value, style));
         }

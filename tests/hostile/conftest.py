@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from e2b import Sandbox
 from e2b_code_interpreter import Sandbox as Interpreter
+
 from report import Report, destination
 from trial import Laboratory, Trial, find_server
 

@@ -1,5 +1,4 @@
-"""The host's state around one hostile program: what belongs to the server is counted by `host.Host`; here is the rest.
-"""
+"""The host's state around one hostile program: what belongs to the server is counted by `host.Host`; here is the rest."""
 
 import hashlib
 import os
@@ -11,13 +10,17 @@ from host import Host
 # What a program that got out would write first; a folder stands for the names in it.
 FILES = """/etc/passwd /etc/shadow /etc/group /etc/sudoers /etc/hosts /etc/resolv.conf /etc/hostname /etc/ld.so.preload
 /etc/crontab /etc/profile /etc/machine-id /root/.bashrc /root/.profile /root/.ssh/authorized_keys""".split()
-FOLDERS = "/ /etc /etc/cron.d /etc/systemd/system /etc/profile.d /root/.ssh /usr/local/bin /home /var/crash /dev/shm".split()
+FOLDERS = (
+    "/ /etc /etc/cron.d /etc/systemd/system /etc/profile.d /root/.ssh /usr/local/bin /home /var/crash /dev/shm".split()
+)
 SYSCTLS = """kernel/core_pattern kernel/modprobe kernel/hostname kernel/pid_max kernel/sysrq kernel/randomize_va_space
 kernel/shmmax vm/overcommit_memory vm/drop_caches net/ipv4/ip_forward user/max_user_namespaces
 user/max_inotify_instances fs/file-max fs/suid_dumpable""".split()
 
 # The kernel's complaints about itself. A process killed for memory is reported with a trace, too, and is none.
-COMPLAINTS = re.compile(r"BUG:|WARNING:|Oops|kernel panic|lockup|blocked for more than|rcu.*stall|refcount_t|KASAN|UBSAN", re.I)
+COMPLAINTS = re.compile(
+    r"BUG:|WARNING:|Oops|kernel panic|lockup|blocked for more than|rcu.*stall|refcount_t|KASAN|UBSAN", re.I
+)
 
 KERNEL_MEMORY = "SUnreclaim PageTables KernelStack Percpu Shmem".split()
 # Bytes by which each may grow: slab is given back lazily, allocators keep what they have touched; and on a virtual machine

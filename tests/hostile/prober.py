@@ -60,7 +60,9 @@ class Rounds:
 def main():
     # The control plane's calls on connections that stay open, as an SDK's are.
     control = [
-        httpx.Client(base_url=os.environ["E2B_API_URL"], headers={"X-API-Key": os.environ["E2B_API_KEY"]}, timeout=PATIENCE)
+        httpx.Client(
+            base_url=os.environ["E2B_API_URL"], headers={"X-API-Key": os.environ["E2B_API_KEY"]}, timeout=PATIENCE
+        )
         for _ in range(2)
     ]
     neighbour = Sandbox.create(timeout=3600)

@@ -5,7 +5,7 @@ import shlex
 import time
 from pathlib import Path
 
-from e2b import CommandExitException
+from e2b import CommandExitException, SandboxException
 
 PRELUDE = '''
 import ctypes, errno, json, os, resource, signal, socket, sys, time
@@ -61,6 +61,14 @@ def background(sandbox, source, user="user", timeout=60):
 def answers(sandbox, user="user"):
     """The sandbox still serves."""
     return sandbox.commands.run("echo alive", user=user, timeout=20).stdout == "alive\n"
+
+
+def answered(sandbox):
+    """As `answers`, for a sandbox whose processes may still be dying."""
+    try:
+        return answers(sandbox)
+    except SandboxException:
+        return False
 
 
 def built(sandbox, name, flags=""):

@@ -18,14 +18,17 @@ class Report:
         """`phases` are pytest's reports of one test; the last word is the worst of them."""
         skipped = next((one for one in phases if one.skipped), None)
         failed = [one for one in phases if one.failed]
-        outcome = "HOLE" if failed else "skipped" if skipped else "held"
+        known = next((one for one in phases if hasattr(one, "wasxfail")), None)
+        outcome = "HOLE" if failed else "known" if known and skipped else "skipped" if skipped else "held"
         why = trial.saw if trial else ""
         if failed:
             why = str(failed[0].longrepr).strip().splitlines()[-1]
+        elif known and skipped:
+            why = f"{known.wasxfail}; {why}"
         elif skipped:
             why = skipped.longrepr[2].removeprefix("Skipped: ")
         self.lines.append({
-            "item": ITEM.search(item.path.name).group(1).upper(),
+            "item": ITEM.match(item.path.name).group(1).upper(),
             "test": item.originalname,
             "who": item.callspec.params.get("who", "") if hasattr(item, "callspec") else "",
             "case": item.name,
@@ -42,7 +45,7 @@ class Report:
 
     def counts(self):
         outcomes = [line["outcome"] for line in self.lines]
-        return {name: outcomes.count(name) for name in ("held", "HOLE", "skipped")}
+        return {name: outcomes.count(name) for name in ("held", "HOLE", "known", "skipped")}
 
     def show(self, terminal):
         if not self.lines:
@@ -51,7 +54,9 @@ class Report:
         head = f"{'item':5} {'who':5} {'outcome':8} {'s':>7} {'control ms':>11} {'neighbour':>10}  program"
         terminal.write_line(head)
         for line in self.lines:
-            control, neighbour = (line[key] if line[key] is not None else "" for key in ("worst_control_ms", "worst_neighbour_ms"))
+            control, neighbour = (
+                line[key] if line[key] is not None else "" for key in ("worst_control_ms", "worst_neighbour_ms")
+            )
             what = line["case"].removeprefix("test_") + (f": {line['saw']}" if line["saw"] else "")
             terminal.write_line(
                 f"{line['item']:5} {line['who']:5} {line['outcome']:8} {line['seconds']:7.2f} {control!s:>11} {neighbour!s:>10}  {what}"

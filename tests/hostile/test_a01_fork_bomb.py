@@ -1,6 +1,6 @@
 """A1. A bomb that outlives its kill, or that fills the host's pid table, ends every sandbox on the machine."""
 
-from programs import answers, background, shell, until
+from programs import answered, background, shell, until
 
 PIDS_EVENTS = "cat /sys/fs/cgroup/pids/pids.events /sys/fs/cgroup/pids.events 2>/dev/null"
 SLEEPERS = """
@@ -34,13 +34,6 @@ def test_the_classic_bomb(sandbox, trial, who):
     assert until(lambda: answered(sandbox), 10)
     assert until(lambda: int(shell(sandbox, "ls /proc | grep -c '^[0-9]'")) < 20, 5)
     trial.saw = f"EAGAIN, {refusals(sandbox)} forks refused, killed whole"
-
-
-def answered(sandbox):
-    try:
-        return answers(sandbox)
-    except Exception:  # noqa: BLE001 - its processes may still be dying
-        return False
 
 
 def test_a_table_full_of_sleepers(sandbox, trial, who):

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+
 from programs import probe, shell
 
 SMALL = 64  # MiB: to fill the default of 5 GiB takes a minute; HOOD_FULL=1 does
@@ -40,7 +41,12 @@ def test_the_hosts_disk_loses_no_more_than_the_quota(box, trial, who):
     """A layer may lie in a sparse image: what is written inside becomes blocks outside, and no more than that."""
     data_dir = trial.laboratory.premises.data_dir
     before = os.statvfs(data_dir)
-    shell(box, "for d in /tmp /home/user /var/tmp; do dd if=/dev/zero of=$d/x bs=1M; done 2>/dev/null; sync", who, timeout=240)
+    shell(
+        box,
+        "for d in /tmp /home/user /var/tmp; do dd if=/dev/zero of=$d/x bs=1M; done 2>/dev/null; sync",
+        who,
+        timeout=240,
+    )
     lost = (before.f_bavail - os.statvfs(data_dir).f_bavail) * before.f_frsize
     # Twice: metadata, and blocks that the image keeps until they are discarded.
     if not os.environ.get("HOOD_FULL"):

@@ -2,7 +2,7 @@
 
 import time
 
-from programs import answers, background, until
+from programs import answers, python, shell
 
 SPIN = "for i in $(seq 64); do (while :; do :; done) & done; wait"
 USAGE = "/sys/fs/cgroup/cpuacct/cpuacct.usage"
@@ -31,14 +31,9 @@ read = lambda: int(open("{USAGE}").read()) if os.path.exists("{USAGE}") else \\
     int(open("/sys/fs/cgroup/cpu.stat").read().split()[1]) * 1000
 before, began = read(), time.monotonic()
 while time.monotonic() - began < 2: pass
-print("ready", (read() - before) / 1e9 / (time.monotonic() - began), flush=True)
+print((read() - before) / 1e9 / (time.monotonic() - began), flush=True)
 os.killpg(0, 9)
 """
-    handle = background(sandbox, source, who)
-    spent = float(said(handle).split()[1])
+    spent = float(shell(sandbox, f"setsid -w {python(source)}; true", who).split()[0])
     assert spent <= 2.2
     trial.saw = f"{spent:.2f} cores of 2"
-
-
-def said(handle):
-    return until(lambda: handle.stdout, 1)

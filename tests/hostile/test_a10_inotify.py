@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from programs import answers, background, probe
 
 INSTANCES = """

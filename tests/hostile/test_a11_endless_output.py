@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+
 from programs import answers
 
 # The issue's number is 10 GB, which takes minutes on two cores: HOOD_FULL=1 prints it.
@@ -40,11 +41,12 @@ class Resident:
 @pytest.mark.timeout(900)
 def test_gigabytes_to_a_reader(sandbox, trial, who):
     """Everything arrives, at the reader's pace; the server holds none of it."""
+    printed = PRINTED if who == "user" else PRINTED // 10
     with Resident(trial.laboratory.premises) as server:
-        received = stream(sandbox, f"yes | head -c {PRINTED}", who, 850)
-    assert received == PRINTED
+        received = stream(sandbox, f"yes | head -c {printed}", who, 850)
+    assert received == printed
     assert server.grew() < FLAT
-    trial.saw = f"{received / 1e9:.0f} GB arrived, the server grew by {server.grew() / (1 << 20):.1f} MiB"
+    trial.saw = f"{received / 1e9:.1f} GB arrived, the server grew by {server.grew() / (1 << 20):.1f} MiB"
 
 
 def stream(sandbox, command, who, seconds):

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from programs import probe, shell, until
 
 CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")

@@ -7,7 +7,7 @@ CORES = 0.25  # a small share, so that a dodge shows
 
 def test_sleeping_around_the_ticks_buys_nothing(sized, trial, who):
     """64 processes, each of which works for a part of a tick and sleeps over its end."""
-    sandbox = sized(cpu=CORES)
+    sandbox = sized(cpus=CORES)
     program = built(sandbox, "a16_steal")
     said = shell(sandbox, f"{program} 64 4", who, timeout=60)
     worked, counted, seconds = (float(word) for word in said.split())

@@ -17,5 +17,10 @@ seen["register"] = call(427, 0, 0, 0, 0)
 
 
 def test_node_falls_back(sandbox, trial, who):
-    assert shell(sandbox, "UV_USE_IO_URING=1 node -e 'require(\"fs\").readFile(\"/etc/hostname\", e => console.log(!e))'", who) == "true\n"
+    assert (
+        shell(
+            sandbox, 'UV_USE_IO_URING=1 node -e \'require("fs").readFile("/etc/hostname", e => console.log(!e))\'', who
+        )
+        == "true\n"
+    )
     trial.saw = "Node reads files without it"

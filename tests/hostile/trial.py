@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from e2b import Sandbox
+
 from premises import GROWTH, KernelLog, Premises
 
 BASELINE = 5.0  # seconds from the kill until nothing is left
@@ -49,7 +50,7 @@ class Trial:
 
     def __init__(self, laboratory):
         self.laboratory, self.made, self.saw = laboratory, [], ""
-        self.times, self.settled = {}, None
+        self.times, self.settled, self.baseline = {}, None, BASELINE
         premises = laboratory.premises
         laboratory.kernel_log.complaints()
         self.before = premises.elsewhere()
@@ -85,10 +86,10 @@ class Trial:
         while True:
             wrong = list(self._differences(premises))
             self.settled = time.monotonic() - killed
-            if not wrong or self.settled > BASELINE:
+            if not wrong or self.settled > self.baseline:
                 break
             time.sleep(0.1)
-        wrong = [f"{BASELINE:.0f} s after the kill: {line}" for line in wrong]
+        wrong = [f"{self.baseline:.0f} s after the kill: {line}" for line in wrong]
         return wrong + [f"the kernel says: {line}" for line in self.laboratory.kernel_log.complaints()]
 
     def _differences(self, premises):

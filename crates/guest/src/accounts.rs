@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_process_gets_no_more_groups_than_the_kernel_takes() {
-        let groups: String = (0..70_000).map(|gid| format!("g:x:{gid}:a\n")).collect();
+        let groups = (0..70_000).fold(String::new(), |lines, gid| lines + &format!("g:x:{gid}:a\n"));
         assert_eq!(groups_of(&groups, "a", 0).len(), MAX_GROUPS);
     }
 

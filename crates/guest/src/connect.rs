@@ -9,7 +9,6 @@ mod envelope;
 mod error;
 mod unary;
 
-pub(crate) use crate::limits::MAX_MESSAGE;
 pub(crate) use codec::require_json;
 #[cfg(any(test, fuzzing))]
 pub(crate) use envelope::Frames;

@@ -26,18 +26,6 @@ mod tests;
 mod text;
 mod wire;
 
-use std::time::Duration;
-
-use crate::limits::AWAY_LIMIT;
-use crate::limits::CELL_KEEPALIVE;
-use crate::limits::INTERRUPT_GRACE;
-use crate::limits::INTERRUPTS;
-use crate::limits::MAX_BODY;
-use crate::limits::MAX_CONTEXTS;
-use crate::limits::MAX_ENV_VARS;
-use crate::limits::MAX_QUEUED_CELLS;
-use crate::limits::MAX_WAITING_CELLS;
-use crate::limits::START_LIMIT;
 pub(crate) use execute::{execute_routes, routes};
 pub(crate) use table::Contexts;
 #[cfg(test)]

@@ -41,9 +41,6 @@ pub fn resolve(base: &str, home: &str, path: &str) -> Option<String> {
     paths::resolve(base, home, path).ok()
 }
 
-/// Longest path that is let through, less one.
-pub const MAX_PATH: usize = paths::MAX_PATH;
-
 /// The Connect envelopes of a stream that arrives in these pieces, and why it was refused, if it was.
 pub fn envelopes<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<(u8, Vec<u8>)>, Option<String>) {
     let mut frames = Frames::default();

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use hood_wire::{ForkRequest, GuestEvent, HostMessage};
 use tokio::sync::oneshot;

@@ -2,7 +2,7 @@
 
 use crate::accounts::Account;
 use crate::app::App;
-pub(crate) use crate::limits::MAX_PATH;
+use crate::limits::MAX_PATH;
 
 /// The path cannot be meant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -41,7 +41,6 @@ use tokio::time::Instant;
 
 use self::events::{Deadline, Listener};
 use self::headers::{Keepalive, Limit};
-use self::input::DEFAULT_WRITE_LIMIT;
 use self::table::Found;
 pub(crate) use self::table::Processes;
 use self::wire::{
@@ -51,6 +50,7 @@ use self::wire::{
 use crate::app::App;
 use crate::connect::{self, Code, ConnectError, Json, Unary, stream_request, stream_response};
 use crate::http::AskedUser;
+use crate::limits::WRITE_LIMIT;
 use crate::sys::pty;
 
 /// Who speaks in the sandbox's log.
@@ -166,5 +166,5 @@ async fn update(
 
 /// A unary write never waits for ever.
 fn write_deadline(limit: Limit) -> Option<Instant> {
-    limit.deadline().or_else(|| Instant::now().checked_add(DEFAULT_WRITE_LIMIT))
+    limit.deadline().or_else(|| Instant::now().checked_add(WRITE_LIMIT))
 }

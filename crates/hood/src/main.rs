@@ -4,6 +4,7 @@
 mod cli; // arguments as data
 mod commands; // one file a command
 mod exit; // exit codes, and how errors are shown
+mod limits;
 mod local; // the data directory
 mod serve;
 mod terminal; // the only way to the user's eyes

@@ -10,7 +10,6 @@ mod world;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use axum::Router;
@@ -27,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use embedded::{Embedded, start as embedded};
 pub(crate) use walls::Without;
 
+use crate::limits::{DRAIN, SMALLEST_LAYERS};
 use crate::local::{DataDir, Lock};
 use listener::{Listener, PerConnection};
 use templates::InstalledTemplates;
@@ -37,12 +37,6 @@ static GUEST: &[u8] = include_bytes!(env!("HOOD_GUEST"));
 
 /// The library by which a nursery's forks step into sandboxes, built by `build.rs`.
 static JOINER: &[u8] = include_bytes!(env!("HOOD_JOINER"));
-
-/// How long requests in flight may take to end after SIGTERM. Sandboxes are ended first, which cuts their streams.
-const DRAIN: Duration = Duration::from_secs(5);
-
-/// Least space for writable layers.
-const SMALLEST_LAYERS: Bytes = Bytes::gib(4);
 
 /// What `hood serve` can be told.
 #[derive(Debug, Clone)]
@@ -118,6 +112,22 @@ async fn build(options: &Options) -> Result<Server> {
         .await?
         .context("the native driver cannot work on this host; `hood doctor` shows what is missing")?;
     let driver: Arc<dyn Driver> = Arc::new(driver);
+    let built = build_around(options, driver.clone(), store, templates, lock).await;
+    if built.is_err() {
+        driver.close().await;
+    }
+    built
+}
+
+/// Puts up what stands before the driver, which is the caller's to close when this fails.
+async fn build_around(
+    options: &Options,
+    driver: Arc<dyn Driver>,
+    store: Arc<SqliteStore>,
+    templates: Arc<InstalledTemplates>,
+    lock: Lock,
+) -> Result<Server> {
+    let data_dir = &options.data_dir;
     let missing = walls::verdict(&driver.checks(), &options.without)?;
     let engine_config =
         hood_engine::Config { max_sandboxes: options.max_sandboxes, ..hood_engine::Config::default() };
@@ -175,6 +185,7 @@ async fn serve(server: Server, stop: CancellationToken) -> Result<()> {
         engine.stop().await;
         driver.close().await;
         drained.cancel();
+        // Sandboxes are ended first, which cuts their streams.
         tokio::time::sleep(DRAIN).await;
     };
     tokio::select! {

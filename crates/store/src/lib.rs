@@ -6,10 +6,10 @@
 #![forbid(unsafe_code)]
 
 mod keys;
+pub mod limits;
 mod open;
 mod sqlite;
 mod worker;
 
 pub use open::OpenError;
 pub use sqlite::SqliteStore;
-pub use worker::QUEUE;

@@ -3,15 +3,13 @@
 use std::fs::OpenOptions;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use crate::limits::BUSY;
+
 /// The schema's versions, oldest first; `user_version` in the file counts those applied.
 const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
-
-/// How long one connection waits for the lock of another (a `hood` command run beside the server).
-const BUSY: Duration = Duration::from_secs(5);
 
 /// The file cannot be used as a store.
 #[derive(Debug, thiserror::Error)]

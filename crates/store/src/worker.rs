@@ -8,8 +8,7 @@ use hood_engine::ports::StoreError;
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 
-/// Calls waiting for one connection; when so many wait, further callers wait for a place.
-pub const QUEUE: usize = 256;
+use crate::limits::QUEUE;
 
 type Job = Box<dyn FnOnce(&mut Connection) + Send>;
 

@@ -39,13 +39,14 @@ const fn minutes(n: u64) -> Duration {
 }
 
 /// All of them, in the order in which they run: cheap ones first.
-pub(super) const ALL: [Suite; 7] = [
+pub(super) const ALL: [Suite; 8] = [
     Suite { name: "unit", place: Place::Alone, limit: minutes(20), command: unit },
     Suite { name: "kernels", place: Place::Alone, limit: minutes(10), command: kernels },
     Suite { name: "sdk-python", place: Place::Server, limit: minutes(15), command: sdk_python },
     Suite { name: "sdk-js", place: Place::Server, limit: minutes(8), command: sdk_javascript },
     Suite { name: "agent", place: Place::Server, limit: minutes(12), command: agent },
-    Suite { name: "hostile", place: Place::Server, limit: minutes(10), command: hostile },
+    Suite { name: "limits", place: Place::Server, limit: minutes(10), command: limits },
+    Suite { name: "hostile", place: Place::Server, limit: minutes(30), command: hostile },
     Suite { name: "faults", place: Place::OwnServers, limit: minutes(12), command: faults },
 ];
 
@@ -110,6 +111,10 @@ fn agent(limit: Duration) -> (Command, Runner) {
     let mut command = bounded(limit, Venv::AGENT.program("python"));
     command.arg("-B").arg(repo::root().join("tests/agent/run_agent_tests.py"));
     (command, Runner::Plain)
+}
+
+fn limits(limit: Duration) -> (Command, Runner) {
+    (pytest(limit, "limits"), Runner::Pytest)
 }
 
 fn hostile(limit: Duration) -> (Command, Runner) {

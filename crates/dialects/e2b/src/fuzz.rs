@@ -2,4 +2,4 @@
 //! alone.
 
 pub use crate::control::fuzz::{create, listing};
-pub use crate::data::fuzz::{address, is_signed};
+pub use crate::data::fuzz::{address, inside, is_signed};

@@ -20,8 +20,7 @@ hood_limits::limits! {
     PARENT_AGE: Duration = nursery::MAX_AGE, "age of a warm parent", "another parent is started";
     PARENT_PAUSE: Duration = nursery::PAUSE, "pause after a warm parent died or could not be started", "contexts start without one, more slowly";
 
-    /// The host's own hard limit may be lower.
-    MAX_FILES: u64 = 65536, "files one process inside may have open", "EMFILE";
+    MAX_FILES: u64 = 65536, "files one process inside may have open; where the host's own hard limit is lower, that counts", "EMFILE";
     PROCESSES_SHARE: u64 = sandbox::SECOND_FENCE, "processes of a sandbox counted by user namespace, as a multiple of its process ceiling", "fork fails with EAGAIN";
     PENDING_SIGNALS: u64 = 4096, "signals queued inside", "EAGAIN";
     QUEUE: u64 = 819_200, bytes, "POSIX message queues inside", "EMFILE";

@@ -10,7 +10,8 @@ use http::header;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Code, ConnectError, MAX_MESSAGE, unary};
+use super::{Code, ConnectError, unary};
+use crate::limits::MAX_MESSAGE;
 
 const HEADER: usize = 5;
 const COMPRESSED: u8 = 1;

@@ -6,7 +6,8 @@ use http_body_util::{BodyExt, Limited};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Code, ConnectError, MAX_MESSAGE};
+use super::{Code, ConnectError};
+use crate::limits::MAX_MESSAGE;
 
 /// The message of a unary call. An empty body is an empty message.
 pub(crate) struct Unary<T>(pub(crate) T);

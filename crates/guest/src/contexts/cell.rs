@@ -9,9 +9,7 @@ use tokio::sync::Notify;
 use super::outbox::{Leaving, Outbox, Source};
 use super::protocol::{Answer, Message};
 use super::wire::{self, CellError, Line, Request};
-use crate::limits::MAX_ANSWERED;
-use crate::limits::MAX_OPEN_REQUESTS;
-use crate::limits::MAX_REQUEST_NAME;
+use crate::limits::{MAX_ANSWERED, MAX_OPEN_REQUESTS, MAX_REQUEST_NAME};
 
 /// Why nobody answers.
 const NOBODY_ANSWERS: &str = "the client that runs this cell does not answer requests";

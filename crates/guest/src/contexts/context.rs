@@ -5,13 +5,12 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::MAX_QUEUED_CELLS;
 use super::cell::Cell;
 use super::keeper::Keeper;
 use super::start::StartError;
 use super::wire::CellError;
 use crate::app::App;
-use crate::limits::MAX_QUEUED_RESTARTS;
+use crate::limits::{MAX_QUEUED_CELLS, MAX_QUEUED_RESTARTS};
 
 /// Whoever holds it owns the kernel: dropping the last handle ends it, and every cell that waits.
 pub(crate) struct Context {

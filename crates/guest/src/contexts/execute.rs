@@ -24,9 +24,9 @@ use super::protocol::Answer;
 use super::start::{StartError, language};
 use super::table::{ContextError, DEFAULT_LANGUAGE, Full};
 use super::wire::Line;
-use super::{MAX_BODY, MAX_ENV_VARS};
 use crate::app::App;
 use crate::launch::LaunchError;
+use crate::limits::{MAX_BODY, MAX_ENV_VARS};
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()

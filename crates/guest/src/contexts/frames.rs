@@ -4,7 +4,7 @@ use bytes::{Buf, BytesMut};
 use serde::Deserialize;
 
 use super::protocol::Message;
-pub(crate) use crate::limits::MAX_FRAME;
+use crate::limits::MAX_FRAME;
 
 /// A line that is no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -9,7 +9,6 @@ use std::future::pending;
 use hood_wire::Level;
 use tokio::sync::{oneshot, watch};
 
-use super::INTERRUPTS;
 use super::cell::{Cell, Next};
 use super::context::{Inbox, Ticket, Warm};
 use super::death::{self, End, Memory};
@@ -19,7 +18,7 @@ use super::protocol::{Answer, Message, Order};
 use super::start::{StartError, start};
 use super::wire::CellError;
 use crate::app::App;
-use crate::limits::MAX_LOG_LINE;
+use crate::limits::{INTERRUPTS, MAX_LOG_LINE};
 
 /// What a request that comes too late is told.
 const CELL_IS_OVER: &str = "the cell that asked is over";

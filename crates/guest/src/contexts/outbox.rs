@@ -9,8 +9,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::wire::{Line, timestamp};
-use crate::limits::CELL_ROOM;
-use crate::limits::MERGED_TEXT;
+use crate::limits::{CELL_ROOM, MERGED_TEXT};
 
 /// How long a text waits for what belongs to it. Anything else that arrives ends the wait.
 const GATHER: Duration = Duration::from_millis(2);

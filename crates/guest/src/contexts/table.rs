@@ -8,9 +8,11 @@ use std::time::Duration;
 use super::cell::{Cell, Requests};
 use super::context::{Context, Warm};
 use super::manifest::{DEFAULT_PATH, Manifest};
-use super::{AWAY_LIMIT, INTERRUPT_GRACE, KEEPALIVE, MAX_CONTEXTS, MAX_WAITING_CELLS, START_LIMIT};
 use crate::app::App;
 use crate::launch::{LaunchError, account, directory};
+use crate::limits::{
+    AWAY_LIMIT, CELL_SIGN_OF_LIFE, INTERRUPT_GRACE, MAX_CONTEXTS, MAX_WAITING_CELLS, START_LIMIT,
+};
 
 /// The language of a call that names none.
 pub(crate) const DEFAULT_LANGUAGE: &str = "python";
@@ -35,7 +37,7 @@ impl Default for Settings {
             manifest: DEFAULT_PATH.into(),
             start: START_LIMIT,
             grace: INTERRUPT_GRACE,
-            keepalive: KEEPALIVE,
+            keepalive: CELL_SIGN_OF_LIFE,
             away: AWAY_LIMIT,
         }
     }

@@ -370,7 +370,7 @@ async fn what_cannot_run_says_why() {
 #[tokio::test]
 async fn contexts_have_a_ceiling_that_is_named() {
     let bench = Bench::new();
-    for _ in 0..super::MAX_CONTEXTS {
+    for _ in 0..crate::limits::MAX_CONTEXTS {
         // Kernels that never get ready cost nothing here.
         let response = bench.call("POST", "/contexts", json!({"language": "silent"})).await;
         assert_eq!(response.status(), StatusCode::OK);

@@ -9,8 +9,7 @@ use percent_encoding::percent_decode_str;
 
 use super::error::FilesError;
 use super::upload::Incoming;
-use crate::limits::MAX_BOUNDARY;
-use crate::limits::MAX_PART_HEAD;
+use crate::limits::{MAX_BOUNDARY, MAX_PART_HEAD};
 
 /// The body is not what its content type says.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,6 +51,7 @@ enum State {
     InPart,
     /// The delimiter is read, what follows it is not.
     Between,
+    AtHead,
     After,
 }
 
@@ -72,17 +72,18 @@ impl<'a> Parts<'a> {
             self.skip_preamble().await?;
         }
         if self.state == State::Between {
-            while self.buffer.len() < 2 {
-                self.fill().await?;
-            }
-            self.state = if self.buffer.starts_with(b"--") { State::After } else { State::InPart };
+            self.look_on().await?;
         }
         if self.state == State::After {
             return Ok(None);
         }
         loop {
             if let Some(end) = memchr::memmem::find(&self.buffer, b"\r\n\r\n") {
+                if end > MAX_PART_HEAD {
+                    return Err(MultipartError::LongHead.into());
+                }
                 let head = self.buffer.split_to(end + 4);
+                self.state = State::InPart;
                 return Ok(Some(parse_head(&head)?));
             }
             if self.buffer.len() > MAX_PART_HEAD {
@@ -95,14 +96,22 @@ impl<'a> Parts<'a> {
     /// The next bytes of this part; `None` at its end.
     pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, FilesError> {
         loop {
-            if self.state != State::InPart {
-                return Ok(None);
+            match self.state {
+                State::InPart => {}
+                State::Between => {
+                    self.look_on().await?;
+                    return Ok(None);
+                }
+                State::Before | State::AtHead | State::After => return Ok(None),
             }
             if let Some(at) = self.delimiter.find(&self.buffer) {
                 let bytes = self.buffer.split_to(at).freeze();
                 drop(self.buffer.split_to(self.delimiter.needle().len()));
                 self.state = State::Between;
-                return Ok((!bytes.is_empty()).then_some(bytes));
+                if bytes.is_empty() {
+                    continue;
+                }
+                return Ok(Some(bytes));
             }
             // The tail may be the beginning of a delimiter.
             let safe = self.buffer.len().saturating_sub(self.delimiter.needle().len() - 1);
@@ -111,6 +120,21 @@ impl<'a> Parts<'a> {
             }
             self.fill().await?;
         }
+    }
+
+    /// Past a delimiter: another part, or the end. What follows the end means nothing, but only the body's own end shows
+    /// whether it is whole, as gzip's checksum stands there; so the last part is not over before.
+    async fn look_on(&mut self) -> Result<(), FilesError> {
+        while self.buffer.len() < 2 {
+            self.fill().await?;
+        }
+        if !self.buffer.starts_with(b"--") {
+            self.state = State::AtHead;
+            return Ok(());
+        }
+        while self.body.next().await?.is_some() {}
+        self.state = State::After;
+        Ok(())
     }
 
     async fn skip_preamble(&mut self) -> Result<(), FilesError> {

@@ -45,7 +45,7 @@ impl Target {
     ) -> Result<Self, FilesError> {
         let failed = |error| FilesError::from_io(error, path);
         make::parents(path, owner).map_err(failed)?;
-        for _ in 0..MAX_ATTEMPTS {
+        for _ in 0..MAX_REPLACED {
             let (file, new) = open(path).map_err(failed)?;
             let found = file.metadata().map_err(failed)?;
             if !found.is_file() {

@@ -264,6 +264,22 @@ async fn an_upload_that_breaks_off_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn what_shows_at_a_forms_end_counts_for_its_last_file() {
+    let client = Client::new();
+    let path = client.path("sum");
+    let mut body = gzipped(form(&[(&path, "content")]).as_bytes());
+    let checksum = body.len() - 8;
+    body[checksum] ^= 1;
+    let headers = [("content-type", "multipart/form-data; boundary=XX"), ("content-encoding", "gzip")];
+    for cut in [1, 3, body.len()] {
+        let chunks: Vec<_> = body.chunks(cut).map(|chunk| Ok::<_, std::io::Error>(chunk.to_vec())).collect();
+        let (status, answer) = client.put("/files", &headers, Body::from_stream(stream::iter(chunks))).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "cut at {cut}: {answer}");
+        assert!(!Path::new(&path).exists(), "cut at {cut}");
+    }
+}
+
+#[tokio::test]
 async fn two_uploads_to_one_path_do_not_mix() {
     let client = Client::new();
     let uri = client.uri("same");

@@ -1,7 +1,6 @@
 //! `POST /files`: one file or several.
 
 use std::collections::{BTreeMap, HashSet};
-use std::time::Duration;
 
 use axum::Json;
 use axum::body::{Body, BodyDataStream};
@@ -21,9 +20,7 @@ use super::target::Target;
 use crate::accounts::Account;
 use crate::app::App;
 use crate::filesystem::metadata;
-use crate::limits::MAX_UPLOADS;
-use crate::limits::UPLOAD_DRAIN;
-use crate::limits::UPLOAD_IDLE;
+use crate::limits::{MAX_UPLOADS, UPLOAD_DRAIN, UPLOAD_IDLE};
 
 /// A file that was written.
 #[derive(Debug, Serialize)]

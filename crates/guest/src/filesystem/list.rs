@@ -8,8 +8,7 @@ use std::path::PathBuf;
 use super::entry::{self, EntryInfo, FileType, Names};
 use super::refusal;
 use crate::connect::{Code, ConnectError};
-use crate::limits::MAX_ENTRIES;
-use crate::limits::MAX_LISTING;
+use crate::limits::{MAX_ENTRIES, MAX_LISTING};
 
 /// Everything below `path` down to `depth` levels. Paths begin with `path` as given, even where it is a link.
 pub(super) fn list(path: &str, depth: u32) -> Result<Vec<EntryInfo>, ConnectError> {

@@ -5,8 +5,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use crate::limits::MAX_METADATA;
-use crate::limits::MAX_METADATA_KEY;
+use crate::limits::{MAX_METADATA, MAX_METADATA_KEY};
 use http::HeaderMap;
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;

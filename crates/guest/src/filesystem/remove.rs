@@ -10,8 +10,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-use crate::limits::MAX_OPEN_DIRECTORIES;
-use crate::limits::MAX_REMOVAL_ROUNDS;
+use crate::limits::{MAX_OPEN_DIRECTORIES, MAX_REMOVAL_ROUNDS};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
@@ -38,7 +37,7 @@ pub(super) fn remove(path: &str) -> io::Result<()> {
 
 fn remove_tree(parent: OwnedFd, name: &CStr) -> rustix::io::Result<()> {
     let mut moved = 0;
-    for _ in 0..MAX_ROUNDS {
+    for _ in 0..MAX_REMOVAL_ROUNDS {
         match empty(&parent, name, &mut moved) {
             Ok(()) | Err(Errno::NOENT) => {}
             // It was swapped for something that is not a directory.

@@ -2,7 +2,7 @@
 //!
 //! A watch reports what E2B's does: CREATE, WRITE, REMOVE, CHMOD, and RENAME for the name that went away (the name that
 //! came is a CREATE). Writes to one file are reported once, when it is closed or has been written to for
-//! [`pending::HOLD`]; an upload through `/files` is always one WRITE. When changes come faster than they are taken, the
+//! [`crate::limits::HOLD`]; an upload through `/files` is always one WRITE. When changes come faster than they are taken, the
 //! excess is dropped and an event of type `EVENT_TYPE_UNSPECIFIED` with an empty name stands in its place: whoever sees
 //! it should list the directory. The SDKs pass over it.
 //!

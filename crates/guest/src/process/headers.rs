@@ -9,7 +9,7 @@ use http::request::Parts;
 use tokio::time::Instant;
 
 use crate::connect::{Code, ConnectError};
-use crate::limits::KEEPALIVE;
+use crate::limits::SIGN_OF_LIFE;
 
 const TIMEOUT: &str = "connect-timeout-ms";
 const KEEPALIVE: &str = "keepalive-ping-interval";
@@ -66,7 +66,7 @@ fn keepalive(headers: &HeaderMap) -> Keepalive {
     let seconds: Option<u64> =
         headers.get(KEEPALIVE).and_then(|value| value.to_str().ok()?.trim().parse().ok());
     let (shortest, longest) = KEEPALIVE_RANGE;
-    Keepalive(seconds.map_or(KEEPALIVE, |s| Duration::from_secs(s.clamp(shortest, longest))))
+    Keepalive(seconds.map_or(SIGN_OF_LIFE, |s| Duration::from_secs(s.clamp(shortest, longest))))
 }
 
 #[cfg(test)]
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn an_interval_is_never_zero() {
-        assert_eq!(keepalive(&HeaderMap::new()).0, KEEPALIVE);
+        assert_eq!(keepalive(&HeaderMap::new()).0, SIGN_OF_LIFE);
         assert_eq!(keepalive(&headers(KEEPALIVE, "0")).0, Duration::from_secs(1));
         assert_eq!(keepalive(&headers(KEEPALIVE, "50")).0, Duration::from_secs(50));
     }

@@ -3,7 +3,6 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::io::unix::AsyncFd;
 use tokio::sync::{Mutex, Semaphore};
@@ -13,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use super::wire;
 use crate::connect::{Code, ConnectError};
 use crate::limits::MAX_WRITES_WAITING;
-pub(super) use crate::limits::WRITE_LIMIT;
 
 /// The way into one process.
 pub(super) struct Input {

@@ -14,16 +14,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::wire::{End, Output};
 use crate::connect::{Code, ConnectError};
-pub(super) use crate::limits::MAX_READERS;
-pub(super) use crate::limits::READER_PATIENCE;
-use crate::limits::READER_QUEUE;
+use crate::limits::{MAX_READERS, READER_PATIENCE, READER_QUEUE};
 
 /// Where a process's output goes.
 #[derive(Default)]
@@ -272,10 +269,10 @@ mod tests {
     async fn a_lone_reader_is_waited_for_until_the_deadline_or_until_it_leaves() {
         let outlet = Arc::new(Outlet::default());
         let lone = outlet.subscribe().expect("room");
-        for _ in 0..QUEUE {
+        for _ in 0..READER_QUEUE {
             outlet.deliver(&piece(1)).await;
         }
-        let hour = Duration::from_secs(3600);
+        let hour = std::time::Duration::from_secs(3600);
         let one = piece(1);
         assert!(tokio::time::timeout(hour, outlet.deliver(&one)).await.is_err());
         outlet.expire();

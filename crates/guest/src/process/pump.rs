@@ -13,10 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::outlet::{Delivered, Outlet};
 use super::utf8;
 use super::wire::Output;
-use crate::limits::LATE_OUTPUT;
-pub(super) use crate::limits::PIPE_PIECE;
-pub(super) use crate::limits::TERMINAL_PIECE;
-use crate::limits::UNREAD_PAUSE;
+use crate::limits::{LATE_OUTPUT, PIPE_PIECE, TERMINAL_PIECE, UNREAD_PAUSE};
 
 /// Read at once, on the stack: what is idle holds no buffer.
 const READ: usize = 16 * 1024;

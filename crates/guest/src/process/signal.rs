@@ -1,7 +1,5 @@
 //! `SendSignal`.
 
-use std::time::Duration;
-
 use rustix::process::{Pid, Signal};
 
 use super::table::Process;

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use rustix::process::Pid;
 use tokio::io::unix::AsyncFd;
@@ -16,11 +15,7 @@ use super::outlet::Outlet;
 use super::pump;
 use super::wire::{End, ProcessConfig, ProcessInfo, Selector};
 use crate::connect::{Code, ConnectError};
-use crate::limits::ENDS_KEPT;
-use crate::limits::MAX_CONFIGS;
-use crate::limits::MAX_ENDED;
-use crate::limits::MAX_HELD;
-pub(super) use crate::limits::MAX_PROCESSES;
+use crate::limits::{ENDS_KEPT, MAX_CONFIGS, MAX_ENDED, MAX_HELD, MAX_PROCESSES};
 use crate::sys::tree::Tree;
 
 /// Trees looked at in one sweep.

@@ -277,7 +277,7 @@ async fn much_output_costs_little_memory_and_a_slow_client_loses_nothing() {
     while let Ok(event) = events.next().await {
         if let Some(text) = event["data"]["stdout"].as_str() {
             let piece = STANDARD.decode(text).unwrap().len();
-            assert!(piece <= super::pump::PIPE_PIECE);
+            assert!(piece <= crate::limits::PIPE_PIECE);
             bytes += piece;
             peak = peak.max(resident().saturating_sub(before));
         }
@@ -345,7 +345,7 @@ async fn a_client_that_stops_reading_and_then_leaves_frees_the_process() {
     let mut events = Events::open(&guest.app, "Connect", 0, json!({"process": {"tag": "yes"}})).await;
     let pid = events.pid().await;
     assert!(events.next().await.unwrap()["data"].is_object());
-    assert!(start.elapsed() < super::outlet::PATIENCE, "took {:?}", start.elapsed());
+    assert!(start.elapsed() < crate::limits::READER_PATIENCE, "took {:?}", start.elapsed());
     drop(events);
     let kill = json!({"process": {"pid": pid}, "signal": "SIGNAL_SIGKILL"});
     assert_eq!(call(&guest.app, "SendSignal", kill).await.0, StatusCode::OK);

@@ -193,7 +193,26 @@ fn become_account(p: &Prepared) -> Option<Step> {
     if unsafe { libc::syscall(libc::SYS_setresuid, p.uid, p.uid, p.uid) } < 0 {
         return Some(Step::Identity);
     }
-    None
+    if lower_capabilities(p.keep_capabilities) { None } else { Some(Step::Capabilities) }
+}
+
+/// Takes away at once what exec would take away: the working directory is resolved before it, and with the guest's own
+/// capabilities root's could lie behind a link below `/proc/1/fd`.
+fn lower_capabilities(keep: u64) -> bool {
+    // `_LINUX_CAPABILITY_VERSION_3`, and this process.
+    let header = [0x2008_0522u32, 0];
+    // Twice effective, permitted, inheritable: the low and the high 32 bits.
+    let mut sets = [[0u32; 3]; 2];
+    // SAFETY: the kernel reads eight bytes of the header and writes 24 of the sets, both live stack arrays of that size.
+    if unsafe { libc::syscall(libc::SYS_capget, header.as_ptr(), sets.as_mut_ptr()) } < 0 {
+        return false;
+    }
+    for (set, kept) in sets.iter_mut().zip([keep as u32, (keep >> 32) as u32]) {
+        let permitted = set[1] & kept;
+        *set = [permitted, permitted, 0];
+    }
+    // SAFETY: as above, and the kernel only reads.
+    unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), sets.as_ptr()) == 0 }
 }
 
 /// Tries each candidate path as `execvp` would, and leaves the most telling errno.

@@ -10,7 +10,7 @@ mod names; // what a sandbox calls a file is not what the host calls it
 mod out; // the only place that writes on the host
 mod report;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use hood_client::{ClientError, Command, Event, Hood, NewSandbox, Sandbox, Stdio};
@@ -20,15 +20,11 @@ use super::sandbox::is_late;
 use super::{Context, relay};
 use crate::cli::RunArguments;
 use crate::exit::{Exit, show};
+use crate::limits::{RUN_AROUND, RUN_FAREWELL};
 use crate::terminal::escape;
 use given::Given;
 use harvest::Harvest;
 use report::{Captured, Reason, Report};
-
-/// Lifetime of the sandbox beyond the program's own limit: for uploads, downloads, and a slow start.
-const AROUND: Duration = Duration::from_secs(600);
-/// Time for ending the sandbox after an interrupt; then its deadline ends it.
-const FAREWELL: Duration = Duration::from_secs(10);
 
 pub(crate) async fn run(context: &Context, arguments: RunArguments) -> Result<Exit> {
     let given = Given::read(&arguments)?;
@@ -47,7 +43,7 @@ pub(crate) async fn run(context: &Context, arguments: RunArguments) -> Result<Ex
         _ = interrupted.recv() => Ok(Exit::Interrupted),
     };
     // One that has ended by itself is as good.
-    if let Ok(Err(error)) = tokio::time::timeout(FAREWELL, sandbox.kill()).await {
+    if let Ok(Err(error)) = tokio::time::timeout(RUN_FAREWELL, sandbox.kill()).await {
         context.printer.warning(&format!("sandbox `{}` was left to its deadline: {error}", sandbox.id()));
     }
     if let Err(error) = reached.close().await {
@@ -59,7 +55,7 @@ pub(crate) async fn run(context: &Context, arguments: RunArguments) -> Result<Ex
 fn wanted(arguments: &RunArguments) -> NewSandbox {
     NewSandbox {
         template: arguments.template.clone(),
-        timeout: (arguments.timeout + AROUND).as_secs(),
+        timeout: (arguments.timeout + RUN_AROUND).as_secs(),
         metadata: [("made-by".to_owned(), "hood run".to_owned())].into(),
         internet: false,
         hood: Hood {

@@ -7,6 +7,7 @@ use hood_driver_api::Check;
 use tokio_util::sync::CancellationToken;
 
 use super::{Options, Without, build, serve};
+use crate::limits::SANDBOXES_OF_A_COMMAND;
 use crate::local::DataDir;
 
 /// A running server; end it with [`Embedded::stop`], so that its sandboxes end in order.
@@ -23,7 +24,6 @@ pub(crate) struct Embedded {
 /// Starts one on a free port of the loopback interface, with the templates of `installed` and a directory of its own:
 /// several commands may do so at once, and none uses a server that ends with another's.
 pub(crate) async fn start(installed: DataDir) -> Result<Embedded> {
-    const A_FEW: usize = 8;
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     installed.create()?;
     let data_dir = installed.nested()?;
@@ -31,7 +31,7 @@ pub(crate) async fn start(installed: DataDir) -> Result<Embedded> {
         templates: installed,
         data_dir: data_dir.clone(),
         listen,
-        max_sandboxes: A_FEW,
+        max_sandboxes: SANDBOXES_OF_A_COMMAND,
         domain: None,
         without: Without::Any,
     };

@@ -13,11 +13,7 @@ use hood_images::{LayerKey, Store};
 use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 
-/// Processes of a sandbox when its template says nothing.
-const PIDS: u32 = 1024;
-
-/// Size of a writable layer when its template says nothing.
-const DISK: Bytes = Bytes::gib(5);
+use crate::limits::{DISK, PIDS};
 
 /// The store of templates. Read at every look-up, so that a template built meanwhile is found.
 pub(super) struct InstalledTemplates {

@@ -1,8 +1,10 @@
 //! Who a request is meant for.
 
+use axum::body::Body;
 use axum::extract::Request;
 use hood_engine::Token;
 
+use super::head::{masked, outgoing};
 use super::signature::Signed;
 use super::target::{Address, Target, target};
 
@@ -13,6 +15,11 @@ pub fn address<B>(request: &Request<B>, domain: &str) -> Result<Option<(String, 
         Ok(Target::Control | Target::Signed(_)) => Ok(None),
         Err(garbled) => Err(garbled.0),
     }
+}
+
+/// The request as the service on that port inside sees it.
+pub fn inside(request: Request<Body>, mask: &str, port: u16) -> Request<Body> {
+    outgoing(request, masked(mask, port))
 }
 
 /// Whether a link is signed by this token.

@@ -1,12 +1,8 @@
 //! The changes of one watch that nobody has taken yet: bounded, and bursts of writes counted once.
 
 use std::collections::{HashMap, VecDeque};
-use std::time::Duration;
 
-pub(super) use crate::limits::HOLD;
-pub(super) use crate::limits::MAX_CHANGED_NAMES;
-use crate::limits::MAX_CHANGES;
-use crate::limits::MAX_DIRTY;
+use crate::limits::{HOLD, MAX_CHANGED_NAMES, MAX_CHANGES, MAX_DIRTY};
 use serde::Serialize;
 use tokio::time::Instant;
 

@@ -18,7 +18,7 @@ use super::{FilesystemEvent, WatchRequest, event};
 use crate::app::App;
 use crate::connect::{Code, ConnectError, stream_request, stream_response};
 use crate::http::AskedUser;
-use crate::limits::WATCH_KEEPALIVE_SECONDS;
+use crate::limits::WATCH_SIGN_OF_LIFE;
 
 /// A wait without an end: longer than any sandbox lives, short enough for the timer.
 const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
@@ -50,7 +50,7 @@ async fn begin(app: &App, user: Option<&str>, headers: &HeaderMap, body: Body) -
     let (watch, slot) = super::open(app, user, &request).await?;
     let ready = watch.readiness()?;
     let period =
-        Duration::from_secs(number(headers, "keepalive-ping-interval").unwrap_or(WATCH_KEEPALIVE_SECONDS));
+        Duration::from_secs(number(headers, "keepalive-ping-interval").unwrap_or(WATCH_SIGN_OF_LIFE));
     let mut keepalive = interval_at(Instant::now() + period, period);
     keepalive.set_missed_tick_behavior(MissedTickBehavior::Delay);
     Ok(Live {

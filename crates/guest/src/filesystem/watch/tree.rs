@@ -22,8 +22,7 @@ use super::super::refusal;
 use super::super::uploads::Uploads;
 use super::pending::{Kind, Pending};
 use crate::connect::{Code, ConnectError};
-use crate::limits::MAX_EVENTS_AT_ONCE;
-use crate::limits::MAX_WATCHED;
+use crate::limits::{MAX_EVENTS_AT_ONCE, MAX_WATCHED};
 
 /// Most names remembered as reported by a scan, until their own events have been read.
 const MAX_ANNOUNCED: usize = 8192;
@@ -111,7 +110,7 @@ impl Watch {
         let fd = self.fd.clone();
         let mut buffer = [MaybeUninit::uninit(); BUFFER];
         let mut reader = inotify::Reader::new(&*fd, &mut buffer);
-        for _ in 0..MAX_EVENTS {
+        for _ in 0..MAX_EVENTS_AT_ONCE {
             match reader.next() {
                 Ok(event) => {
                     let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));

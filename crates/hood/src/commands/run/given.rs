@@ -11,9 +11,8 @@ use tokio_util::io::ReaderStream;
 
 use crate::cli::{Language, RunArguments};
 use crate::exit::Hinted;
+use crate::limits::RUN_PROGRAM;
 
-/// The longest program from standard input.
-const MAX_PROGRAM: u64 = 16 << 20;
 /// Bytes of a file that are held while it is uploaded.
 const CHUNK: usize = 64 << 10;
 /// Stands for standard input.
@@ -107,11 +106,11 @@ fn read_stdin() -> Result<Bytes> {
     let mut text = Vec::new();
     std::io::stdin()
         .lock()
-        .take(MAX_PROGRAM + 1)
+        .take(RUN_PROGRAM + 1)
         .read_to_end(&mut text)
         .context("cannot read the program from standard input")?;
-    if text.len() as u64 > MAX_PROGRAM {
-        let message = format!("the program on standard input is longer than {} MiB", MAX_PROGRAM >> 20);
+    if text.len() as u64 > RUN_PROGRAM {
+        let message = format!("the program on standard input is longer than {} MiB", RUN_PROGRAM >> 20);
         return Err(Hinted::new(message, "give data as files, with `--file`").into());
     }
     Ok(text.into())

@@ -10,14 +10,8 @@ use serde::Serialize;
 
 use super::names::Names;
 use super::out::OutDir;
+use crate::limits::{RUN_BYTES, RUN_FILES, RUN_LEVELS};
 use crate::terminal::{Printer, escape};
-
-/// Levels of folders that are looked at; what lies deeper is left.
-const DEPTH: u32 = 32;
-/// Files fetched of one run; the user is told how many are left.
-const FILES: usize = 1000;
-/// Bytes fetched of one run; what would go beyond is left, and named.
-const BYTES: u64 = 2 << 30;
 
 /// What a file was before the program ran.
 type Stamp = (u64, String);
@@ -54,7 +48,7 @@ impl<'a> Harvest<'a> {
     /// Saves what is new. A file that cannot be fetched is said and left; one that cannot be written ends it.
     pub(super) async fn fetch(self, printer: Printer, out: &Path) -> Result<Vec<Fetched>> {
         let mut names = Names::default();
-        let mut room = BYTES;
+        let mut room = RUN_BYTES;
         let mut fetched: Vec<Fetched> = Vec::new();
         let mut dir = None;
         let mut left = 0;
@@ -64,7 +58,7 @@ impl<'a> Harvest<'a> {
                 continue;
             }
             let Some(name) = names.for_path(self.workspace, &entry.path) else { continue };
-            if fetched.len() >= FILES {
+            if fetched.len() >= RUN_FILES {
                 left += 1;
                 continue;
             }
@@ -82,7 +76,7 @@ impl<'a> Harvest<'a> {
             }
         }
         if left > 0 {
-            printer.warning(&format!("{left} files were not saved: {FILES} are the limit of a run"));
+            printer.warning(&format!("{left} files were not saved: {RUN_FILES} are the limit of a run"));
         }
         Ok(fetched)
     }
@@ -101,7 +95,7 @@ impl<'a> Harvest<'a> {
                     written += bytes.len() as u64;
                     if written > room {
                         file.discard();
-                        return Ok(Err(format!("{} MiB are the limit of a run", BYTES >> 20)));
+                        return Ok(Err(format!("{} MiB are the limit of a run", RUN_BYTES >> 20)));
                     }
                     file.file
                         .write_all(&bytes)
@@ -128,7 +122,7 @@ fn refused<T>(error: ClientError) -> Result<Result<T, String>> {
 }
 
 async fn files(sandbox: &Sandbox, workspace: &str) -> Result<Vec<Entry>> {
-    let mut entries = sandbox.list(workspace, DEPTH).await.context("cannot look into the workspace")?;
+    let mut entries = sandbox.list(workspace, RUN_LEVELS).await.context("cannot look into the workspace")?;
     // What a link leads to is found where it lies, or is none of ours.
     entries.retain(|entry| entry.kind == EntryKind::File && entry.symlink_target.is_none());
     Ok(entries)

@@ -3,12 +3,8 @@
 use std::collections::HashSet;
 use std::path::{Component, Path};
 
+use crate::limits::{RUN_LEVELS, RUN_NAME};
 use crate::terminal::is_dangerous;
-
-/// Bytes of one component; longer ones are cut.
-const COMPONENT: usize = 120;
-/// Folders that a file may lie in; deeper ones are not fetched.
-const DEPTH: usize = 32;
 
 /// Hands out names beneath a directory of the host, each once.
 #[derive(Debug, Default)]
@@ -22,7 +18,9 @@ impl Names {
     pub(super) fn for_path(&mut self, workspace: &str, path: &str) -> Option<String> {
         let inside = path.strip_prefix(workspace)?.strip_prefix('/')?;
         let parts: Vec<&str> = inside.split('/').collect();
-        if parts.len() > DEPTH || parts.iter().any(|part| part.starts_with('.') || *part == "__pycache__") {
+        if parts.len() > RUN_LEVELS as usize
+            || parts.iter().any(|part| part.starts_with('.') || *part == "__pycache__")
+        {
             return None;
         }
         let name = parts.into_iter().map(component).collect::<Option<Vec<_>>>()?.join("/");
@@ -44,7 +42,7 @@ impl Names {
 fn component(part: &str) -> Option<String> {
     let mut clean: String =
         part.chars().map(|char| if is_dangerous(char) || char == '\\' { '_' } else { char }).collect();
-    while clean.len() > COMPONENT {
+    while clean.len() > RUN_NAME {
         clean.pop();
     }
     // Whatever the rules above let through must be one plain name to the host.
@@ -103,7 +101,7 @@ mod tests {
         let mut names = Names::default();
         let mut given = |path: &str| names.for_path("/w", path).unwrap();
         assert_eq!([given("/w/A"), given("/w/a"), given("/w/a")], ["A", "a-2", "a-3"]);
-        assert!(given(&format!("/w/{}", "ы".repeat(300))).len() <= COMPONENT);
+        assert!(given(&format!("/w/{}", "ы".repeat(300))).len() <= RUN_NAME);
         check(&format!("/home/user/{}f", "d/".repeat(100)), None);
     }
 }

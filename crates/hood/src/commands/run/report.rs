@@ -7,9 +7,7 @@ use serde::Serialize;
 
 use super::harvest::Fetched;
 use crate::exit::Exit;
-
-/// Bytes of each output that `--json` holds; what goes beyond is left out, and said.
-const OUTPUT: usize = 16 << 20;
+use crate::limits::RUN_OUTPUT;
 
 /// Why a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +94,7 @@ impl<'a> Report<'a> {
 
 impl Kept {
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        let room = OUTPUT - self.bytes.len();
+        let room = RUN_OUTPUT - self.bytes.len();
         self.is_cut |= bytes.len() > room;
         self.bytes.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
     }
@@ -130,6 +128,6 @@ mod tests {
         for _ in 0..18 {
             kept.push(&vec![b'x'; 1 << 20]);
         }
-        assert!(kept.is_cut && kept.bytes.len() == OUTPUT);
+        assert!(kept.is_cut && kept.bytes.len() == RUN_OUTPUT);
     }
 }

@@ -1,0 +1,22 @@
+//! Every ceiling of the command line and of the server's wiring: the constants, and the table for `LIMITS.md`.
+
+use std::time::Duration;
+
+use hood_driver_api::Bytes;
+
+hood_limits::limits! {
+    PIDS: u32 = 1024, "processes and threads of a sandbox when nothing is said", "fork fails with EAGAIN", "create call (`hood.pids`)";
+    DISK: Bytes = Bytes::gib(5), "writable layer of a sandbox when nothing is said", "EDQUOT: `Disk quota exceeded`", "create call (`hood.diskMB`)";
+    SMALLEST_LAYERS: Bytes = Bytes::gib(4), "least size of the image for writable layers, which otherwise gets half of what is free", "ENOSPC for all sandboxes together";
+    DRAIN: Duration = Duration::from_secs(5), "time that requests may take to end when the server stops", "they are cut";
+    SANDBOXES_OF_A_COMMAND: usize = 8, "sandboxes of the server inside `hood run` and `hood ask`", "create is refused", "start a server: `hood serve`";
+
+    RUN_AROUND: Duration = Duration::from_secs(600), "life of the sandbox of `hood run` beyond the program's own limit", "it ends";
+    RUN_FAREWELL: Duration = Duration::from_secs(10), "time to end the sandbox of an interrupted `hood run`", "its deadline ends it";
+    RUN_PROGRAM: u64 = 16 << 20, bytes, "a program on standard input of `hood run`", "it is refused";
+    RUN_OUTPUT: usize = 16 << 20, bytes, "each output that `hood run --json` holds", "the rest is left out, and said";
+    RUN_LEVELS: u32 = 32, "levels of folders that `hood run` fetches files from", "what lies deeper is left";
+    RUN_FILES: usize = 1000, "files that `hood run` fetches", "the others are counted in a warning";
+    RUN_BYTES: u64 = 2 << 30, bytes, "what `hood run` fetches", "what goes beyond is named in a warning";
+    RUN_NAME: usize = 120, bytes, "one part of the name of a file that `hood run` saves", "it is shortened";
+}

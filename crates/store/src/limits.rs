@@ -1,0 +1,9 @@
+//! Every ceiling of the store, declared once: the constants, and the table for `LIMITS.md`.
+
+use std::time::Duration;
+
+hood_limits::limits! {
+    QUEUE: usize = 256, "calls that wait for one connection to the database", "further ones wait for a place";
+    /// A `hood` command may run beside the server.
+    BUSY: Duration = Duration::from_secs(5), "time that one connection waits for another's lock", "the call fails";
+}

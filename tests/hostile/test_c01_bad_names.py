@@ -1,0 +1,48 @@
+"""C1. Names that are none were, somewhere, a crash, a hang or a write to the wrong place."""
+
+import pytest
+from e2b import SandboxException
+
+from programs import answers, shell
+
+NO_FILES = ["a\0b", "x" * 5000, "/tmp/directory/", "~", "", "/", ".", "..", "/tmp", "/dev/null", "/proc/self/fd/1",
+            "/proc/sys/kernel/core_pattern", "/sys/x", "/proc/self/exe", "/tmp/" + "x" * 300,
+            "/".join(["d"] * 3000)]  # fmt: skip
+DOTS = ["../../../../../../tmp/up", "/proc/1/root/tmp/up", "a/../../../../../tmp/up", "/proc/self/root/tmp/up",
+        "/proc/self/cwd/../../../../tmp/up"]  # fmt: skip
+
+
+def test_names_that_are_no_files_are_refused(sandbox, trial, who):
+    said = set()
+    for path in NO_FILES:
+        with pytest.raises(SandboxException) as caught:
+            sandbox.files.write(path, b"x", user=who)
+            raise AssertionError(path)
+        said.add(type(caught.value).__name__)
+    assert answers(sandbox)
+    trial.saw = ", ".join(sorted(said))
+
+
+def test_dots_end_at_the_sandboxs_root(sandbox, trial, who):
+    """The host's root lies where the dots would lead if the walls were only names."""
+    refused = 0
+    for path in DOTS:
+        shell(sandbox, "rm -f /tmp/up", "root")
+        try:
+            sandbox.files.write(path, b"inside", user=who)
+            assert shell(sandbox, "cat /tmp/up", "root") == "inside"
+        except SandboxException:
+            refused += 1
+    trial.saw = f"{refused} of {len(DOTS)} refused, the others inside"
+
+
+def test_what_only_the_guest_may_nobody_may_through_the_api(sandbox, trial, who):
+    """The API's files are root's inside (`user` is one `sudo` away from it), and the guest holds more than that."""
+    for name in ("environ", "mem", "maps", "auxv", "fd/3", "fd/4/cgroup.freeze", "fd/4/cgroup.kill"):
+        for path in (f"/proc/1/{name}", f"/proc/self/{name}", f"/proc/2/{name}"):
+            with pytest.raises(SandboxException):
+                assert sandbox.files.read(path, format="bytes", user=who) == b"", path
+                raise SandboxException("empty")
+            with pytest.raises(SandboxException):
+                sandbox.files.write(path, b"x", user=who)
+    trial.saw = "refused or empty"

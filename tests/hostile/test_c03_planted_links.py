@@ -1,0 +1,78 @@
+"""C3. A link planted inside must lead nowhere new, whoever follows it; and what is removed is the link."""
+
+import pytest
+from e2b import SandboxException
+
+from programs import answers, shell
+
+
+def test_reading_listing_and_removing(sandbox, trial, who):
+    shell(sandbox, "ln -sfn / /tmp/root; ln -sfn /tmp/loop /tmp/loop; ln -sfn /proc/1/root/etc /tmp/other", who)
+    inside = shell(sandbox, "cat /etc/hostname").strip()
+    assert sandbox.files.read("/tmp/root/etc/hostname", user=who).strip() == inside
+    with pytest.raises(SandboxException):
+        sandbox.files.read("/tmp/loop", user=who)
+    try:
+        assert sandbox.files.read("/tmp/other/hostname", user=who).strip() == inside
+    except SandboxException:
+        pass
+    before = shell(sandbox, "ls /etc | wc -l")
+    sandbox.files.remove("/tmp/root", user=who)
+    assert shell(sandbox, "ls /etc | wc -l; test -e /tmp/root || echo gone") == before + "gone\n"
+    trial.saw = "inside; the link is removed, its target stays"
+
+
+GUEST_FD = ("/proc/1/fd/4", "/proc/self/fd/4", "/proc/2/fd/4", "/proc/1/task/1/fd/4", "/proc/thread-self/fd/4")
+
+
+@pytest.mark.xfail(
+    reason="the guest follows links below its own /proc/self/fd: to its group's directory, of this sandbox",
+    strict=False,
+)
+@pytest.mark.parametrize("target", GUEST_FD)
+def test_a_link_to_a_descriptor_of_the_guest_is_a_dead_end(sandbox, trial, who, target):
+    """For itself the kernel opens every link below `/proc/1/fd`: 4 is the group's directory, to list and to make groups in."""
+    shell(sandbox, f"ln -sfn {target} /tmp/door", who)
+    for door in ("/tmp/door", target):
+        for act in (lambda d=door: sandbox.files.list(d, user=who), lambda d=door: sandbox.files.read(d + "/cgroup.procs", user=who),
+                    lambda d=door: sandbox.files.get_info(d + "/cgroup.kill", user=who), lambda d=door: sandbox.files.make_dir(d + "/mine", user=who),
+                    lambda d=door: sandbox.files.watch_dir(d, user=who)):  # fmt: skip
+            with pytest.raises(SandboxException):
+                act()
+                raise AssertionError(door)
+    trial.saw = "refused by five calls"
+
+
+def test_what_lies_behind_it_is_bounded(sandbox, trial, who):
+    """However one gets there: only this sandbox's group, whose limits and state cannot be written, and which has a last child."""
+    made = 0
+    with pytest.raises(SandboxException):
+        for n in range(10_000):
+            sandbox.files.make_dir(f"/proc/2/fd/4/m{n}", user=who)
+            made += 1
+    assert made <= 8192
+    for name in (
+        "cgroup.freeze",
+        "cgroup.kill",
+        "cgroup.max.descendants",
+        "cgroup.procs",
+        "memory.max",
+        "../cgroup.procs",
+    ):
+        with pytest.raises(SandboxException):
+            sandbox.files.write(f"/proc/2/fd/4/{name}", "1", user=who)
+    assert answers(sandbox) or made == 8192
+    trial.saw = f"{made} groups made, nothing written"
+
+
+def test_renaming_over_and_through_links(sandbox, trial, who):
+    shell(
+        sandbox,
+        "mkdir -p /tmp/a /tmp/b; echo x > /tmp/a/f; ln -s /etc /tmp/l; echo keep > /tmp/b/f; ln -s /tmp/b/f /tmp/a/l",
+        who,
+    )
+    sandbox.files.write("/tmp/a/l", b"through", user=who)
+    assert shell(sandbox, "cat /tmp/b/f") in ("through", "keep\n")
+    sandbox.files.rename("/tmp/l", "/tmp/l2", user=who)
+    assert shell(sandbox, "test -L /tmp/l2 && test -d /etc && echo link") == "link\n"
+    trial.saw = "as a shell would"
