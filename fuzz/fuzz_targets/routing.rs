@@ -27,7 +27,9 @@ fuzz_target!(|data: &[u8]| {
         Err(message) => assert!(message.len() < 1024, "as long as what the client sent: {}", message.len()),
     }
     let inside = hood_dialect_e2b::fuzz::inside(request, domain, 80);
-    assert!(inside.uri().authority().is_none() && matches!(inside.uri().path().as_bytes(), b"*" | [b'/', ..]));
+    assert!(
+        inside.uri().authority().is_none() && matches!(inside.uri().path().as_bytes(), b"*" | [b'/', ..])
+    );
     let headers = inside.headers();
     for name in [names::TRANSFER_ENCODING, names::TE, names::PROXY_AUTHORIZATION, names::EXPECT] {
         assert!(!headers.contains_key(&name), "{name} is of one hop");

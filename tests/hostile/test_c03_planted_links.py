@@ -22,6 +22,15 @@ def test_reading_listing_and_removing(sandbox, trial, who):
     trial.saw = "inside; the link is removed, its target stays"
 
 
+def ways(files, door, who):
+    """What the files API offers on a directory, each as a call."""
+    yield lambda: files.list(door, user=who)
+    yield lambda: files.read(f"{door}/cgroup.procs", user=who)
+    yield lambda: files.get_info(f"{door}/cgroup.kill", user=who)
+    yield lambda: files.make_dir(f"{door}/mine", user=who)
+    yield lambda: files.watch_dir(door, user=who)
+
+
 GUEST_FD = ("/proc/1/fd/4", "/proc/self/fd/4", "/proc/2/fd/4", "/proc/1/task/1/fd/4", "/proc/thread-self/fd/4")
 
 
@@ -34,11 +43,9 @@ def test_a_link_to_a_descriptor_of_the_guest_is_a_dead_end(sandbox, trial, who, 
     """For itself the kernel opens every link below `/proc/1/fd`: 4 is the group's directory, to list and to make groups in."""
     shell(sandbox, f"ln -sfn {target} /tmp/door", who)
     for door in ("/tmp/door", target):
-        for act in (lambda d=door: sandbox.files.list(d, user=who), lambda d=door: sandbox.files.read(d + "/cgroup.procs", user=who),
-                    lambda d=door: sandbox.files.get_info(d + "/cgroup.kill", user=who), lambda d=door: sandbox.files.make_dir(d + "/mine", user=who),
-                    lambda d=door: sandbox.files.watch_dir(d, user=who)):  # fmt: skip
+        for way in ways(sandbox.files, door, who):
             with pytest.raises(SandboxException):
-                act()
+                way()
                 raise AssertionError(door)
     trial.saw = "refused by five calls"
 
