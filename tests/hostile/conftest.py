@@ -24,8 +24,17 @@ _spec.loader.exec_module(_sdk)
 pytest_configure, pytest_unconfigure = _sdk.pytest_configure, _sdk.pytest_unconfigure
 api, data_url = _sdk.api, _sdk.data_url
 
+#: Items that load the whole machine, or take it long to recover from: marked `slow`, all their cases.
+HEAVY = ("a06", "a09", "a10", "a11", "a16", "c08", "c09", "e04", "e06", "e12", "f02")
+
 LIFE = 300  # seconds a trial's sandbox lives if nobody ends it
 _report = Report()
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.name.removeprefix("test_").startswith(HEAVY):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(params=["user", "root"])

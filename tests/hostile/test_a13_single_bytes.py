@@ -1,13 +1,13 @@
 """A13. A hundred thousand writes of one byte: a message for each would be a flood that costs more than the program."""
 
-import json
+import shlex
 
 SOURCE = "import os\nfor _ in range(100_000): os.write({fd}, b'x')"
 
 
 def test_a_command(sandbox, trial, who):
     pieces = []
-    handle = sandbox.commands.run(f"python3 -c {json.dumps(SOURCE.format(fd=1))}", user=who, background=True)
+    handle = sandbox.commands.run(f"python3 -c {shlex.quote(SOURCE.format(fd=1))}", user=who, background=True)
     for out, _, _ in handle:
         pieces += [len(out)] if out else []
     assert sum(pieces) == 100_000

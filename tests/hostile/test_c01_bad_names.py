@@ -38,7 +38,7 @@ def test_dots_end_at_the_sandboxs_root(sandbox, trial, who):
 
 def test_what_only_the_guest_may_nobody_may_through_the_api(sandbox, trial, who):
     """The API's files are root's inside (`user` is one `sudo` away from it), and the guest holds more than that."""
-    for name in ("environ", "mem", "fd/3", "fd/4/cgroup.freeze", "fd/4/cgroup.kill"):
+    for name in ("environ", "mem", "fd/3", "fd/4"):
         for path in (f"/proc/1/{name}", f"/proc/self/{name}", f"/proc/2/{name}"):
             with pytest.raises(SandboxException):
                 assert sandbox.files.read(path, format="bytes", user=who) == b"", path

@@ -23,7 +23,7 @@ def after_fork(shell, environment=None, directory=None):
     _reseed()
     _forget_names()
     loop.forget()
-    threads.restore()
+    threads.owe()
     _place(shell)
     sys.argv[:] = [""]
 

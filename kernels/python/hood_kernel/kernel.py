@@ -5,7 +5,7 @@ import os
 import sys
 from dataclasses import dataclass
 
-from . import libraries, loop
+from . import libraries, loop, threads
 from .cell import run_cell
 from .interrupt import Gate
 from .protocol import Channel, ChannelClosed
@@ -46,7 +46,9 @@ def serve(kernel, fd):
             if message is None:
                 continue
             if message.get("type") == "execute":
+                threads.restore(str(message.get("code")))
                 run_cell(shell, session, message)
+                threads.restore()
             elif message.get("type") not in ("reply", "ack"):  # late ones of an interrupted cell
                 channel.fault(f"unknown message type `{message.get('type')}`")
     except ChannelClosed:

@@ -12,7 +12,11 @@ _SETTERS = (
     "openblas_set_num_threads",
 )
 
+#: A cell that names one of these may want the threads at once.
+_USERS = ("numpy", "scipy", "sklearn", "statsmodels")
+
 _found = []
+_owed = False
 
 
 def find():
@@ -28,8 +32,19 @@ def find():
                 break
 
 
-def restore():
-    """In a fork: as many threads as a fresh interpreter would have taken."""
+def owe():
+    """In a fork. Not done at once: starting them takes longer than most first cells."""
+    global _owed
+    _owed = bool(_found)
+
+
+def restore(code=None):
+    """As many threads as a fresh interpreter would have taken, once: before a cell whose `code`
+    may want them, or after the first one."""
+    global _owed
+    if not _owed or (code is not None and not any(user in code for user in _USERS)):
+        return
+    _owed = False
     count = os.cpu_count() or 1
     for setter in _found:
         setter(count)

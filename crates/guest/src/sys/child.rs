@@ -199,6 +199,12 @@ fn become_account(p: &Prepared) -> Option<Step> {
 /// Takes away at once what exec would take away: the working directory is resolved before it, and with the guest's own
 /// capabilities root's could lie behind a link below `/proc/1/fd`.
 fn lower_capabilities(keep: u64) -> bool {
+    // Until exec this is a copy of the guest's memory. What kept root inside from reading it are the capabilities that go
+    // now, so it must be unreadable by itself; exec makes the program readable again.
+    // SAFETY: no pointers.
+    if unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) } < 0 {
+        return false;
+    }
     // `_LINUX_CAPABILITY_VERSION_3`, and this process.
     let header = [0x2008_0522u32, 0];
     // Twice effective, permitted, inheritable: the low and the high 32 bits.
