@@ -43,7 +43,7 @@ fn said(line: &str) -> Option<String> {
     host.or_else(|| FOLDERS.iter().map(joined).find(|folder| begins_a_path(line, folder)))
 }
 
-/// Whether the folder stands where a path begins: `x/work/y` is somebody else's.
+/// Whether the folder stands where a path begins: in the middle of one it is somebody else's.
 fn begins_a_path(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         let before = line.get(..at).and_then(|before| before.chars().next_back());

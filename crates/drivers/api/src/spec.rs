@@ -24,7 +24,7 @@ pub struct Spec {
 /// A template's root filesystem: read-only, shared by all its sandboxes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootFs {
-    /// Identity of the contents, the nursery included. Sandboxes with the same key may share a builder (and later a nursery).
+    /// Identity of the contents, the nursery included. Sandboxes with the same key may share a builder and a nursery.
     pub key: String,
     /// Directories, bottom layer first.
     pub layers: Vec<PathBuf>,

@@ -155,6 +155,8 @@ impl Cradle {
     ) -> Result<(), String> {
         let current = lock(&self.state).current.clone();
         let nursery = current.filter(|n| !n.dead.load(Ordering::Acquire)).ok_or("no nursery is warm yet")?;
+        let null = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty())
+            .map_err(|error| error.to_string())?;
         let id = nursery.forks.fetch_add(1, Ordering::Relaxed);
         let ticket = Ticket { request: request.request, writer: writer.clone() };
         lock(&nursery.tickets).insert(id, ticket);
@@ -167,8 +169,6 @@ impl Cradle {
             cwd: &request.cwd,
             tasks: place.tasks.len(),
         };
-        let null = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR, rustix::fs::Mode::empty())
-            .map_err(|error| error.to_string())?;
         let [kernel, stdout, stderr] = place.ends;
         let mut fds = vec![place.pidfd, place.group.as_fd()];
         fds.extend(place.tasks.iter().map(AsFd::as_fd));

@@ -6,7 +6,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::terminal::standard_input;
+use crate::terminal::{Printer, standard_input};
 
 /// Passes standard input on, in a task that ends with its handle.
 pub(crate) fn feed(input: Input) -> Result<AbortOnDropHandle<()>> {
@@ -21,6 +21,18 @@ pub(crate) fn feed(input: Input) -> Result<AbortOnDropHandle<()>> {
         drop(input.close().await);
     });
     Ok(AbortOnDropHandle::new(task))
+}
+
+/// Writes a piece of output where the program wrote it.
+pub(crate) fn pass_on(printer: Printer, event: &Event) -> Result<()> {
+    match event {
+        Event::Stdout(bytes) => printer.bytes(bytes),
+        Event::Stderr(bytes) => {
+            printer.error_bytes(bytes);
+            Ok(())
+        }
+        Event::Terminal(_) | Event::End(_) => Ok(()),
+    }
 }
 
 /// Hands every piece of output to `take` until the program has ended. It ends with the program, however long standard

@@ -115,12 +115,7 @@ impl OneShot<'_> {
                 captured.stderr.push(&bytes);
                 Ok(())
             }
-            Event::Stdout(bytes) => printer.bytes(&bytes),
-            Event::Stderr(bytes) => {
-                printer.error_bytes(&bytes);
-                Ok(())
-            }
-            Event::Terminal(_) | Event::End(_) => Ok(()),
+            other => relay::pass_on(printer, &other),
         })
         .await;
         drop(feeding);

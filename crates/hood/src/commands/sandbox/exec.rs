@@ -1,7 +1,7 @@
 //! `hood sandbox exec`.
 
 use anyhow::{Context as _, Result};
-use hood_client::{Client, ClientError, Code, Command, Event, Stdio};
+use hood_client::{Client, ClientError, Code, Command, Stdio};
 
 use crate::cli::ExecArguments;
 use crate::commands::{Context, relay};
@@ -23,15 +23,7 @@ pub(crate) async fn run(context: &Context, arguments: ExecArguments) -> Result<E
     let mut process = sandbox.start(&command).await.map_err(|error| explained(error, &command))?;
     let feeding = arguments.interactive.then(|| relay::feed(process.input())).transpose()?;
     let printer = context.printer;
-    let end = relay::follow(&mut process, &mut |event| match event {
-        Event::Stdout(bytes) => printer.bytes(&bytes),
-        Event::Stderr(bytes) => {
-            printer.error_bytes(&bytes);
-            Ok(())
-        }
-        Event::Terminal(_) | Event::End(_) => Ok(()),
-    })
-    .await;
+    let end = relay::follow(&mut process, &mut |event| relay::pass_on(printer, &event)).await;
     drop(feeding);
     match end {
         Ok(end) => {
