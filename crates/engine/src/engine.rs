@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hood_driver_api::{Bytes, Driver, EventSink, MilliCpu, Resources, RootMode, SandboxId};
+use hood_policy::Policy;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::DropGuard;
 
@@ -30,7 +31,7 @@ use crate::deadline::Deadlines;
 use crate::journal::Journal;
 use crate::lifecycle::Event;
 use crate::metrics::Metrics;
-use crate::ports::{Clock, Entropy, Store, Templates};
+use crate::ports::{Clock, Entropy, Gate, Store, Templates};
 use crate::table::Table;
 use crate::tasks::Tasks;
 use crate::{LookupError, Record, TeamId, Why, limits};
@@ -63,6 +64,8 @@ pub struct NewSandbox {
     pub resources: Option<ResourceAsk>,
     /// Whether the root filesystem may be written.
     pub root_mode: RootMode,
+    /// What it may reach.
+    pub policy: Policy,
     /// What the caller said about internet access.
     pub internet: Option<bool>,
     /// The dialect's own notes, kept with the record.
@@ -94,6 +97,7 @@ pub struct Engine {
 struct Shared {
     config: Config,
     driver: Arc<dyn Driver>,
+    gate: Arc<dyn Gate>,
     store: Arc<dyn Store>,
     templates: Arc<dyn Templates>,
     clock: Arc<dyn Clock>,
@@ -137,6 +141,7 @@ impl NewSandbox {
             envs: BTreeMap::new(),
             resources: None,
             root_mode: RootMode::Writable,
+            policy: Policy::default(),
             internet: None,
             notes: BTreeMap::new(),
         }
@@ -150,6 +155,7 @@ impl Engine {
     pub fn new(
         config: Config,
         driver: Arc<dyn Driver>,
+        gate: Arc<dyn Gate>,
         store: Arc<dyn Store>,
         templates: Arc<dyn Templates>,
         clock: Arc<dyn Clock>,
@@ -162,6 +168,7 @@ impl Engine {
         let shared = Arc::new(Shared {
             config,
             driver,
+            gate,
             store,
             templates,
             clock,

@@ -19,7 +19,8 @@ mod tasks;
 
 pub use engine::{Config, Engine, Link, NewSandbox, Recovered, ResourceAsk};
 pub use error::{ConnectError, CreateError, Explain, Kind, LookupError, RecoverError};
-pub use hood_driver_api::{ByteStream, Bytes, Isolation, MilliCpu, Resources, RootMode, SandboxId};
+pub use hood_driver_api::{ByteStream, Bytes, Isolation, MilliCpu, Outlets, Resources, RootMode, SandboxId};
+pub use hood_policy::Policy;
 pub use journal::{LogLine, LogQuery};
 pub use metrics::{Counts, Histogram, Sample};
 pub use record::{End, Filter, Order, Page, Record, State, TeamId, Template, Token, Why};

@@ -17,6 +17,7 @@
 
 use std::collections::BTreeMap;
 
+use hood_policy::Policy;
 use time::OffsetDateTime;
 
 use crate::{End, Record, State, Why};
@@ -36,8 +37,10 @@ pub enum Event {
     SetDeadline(OffsetDateTime),
     /// Move the deadline here unless it is later already.
     ExtendDeadline(OffsetDateTime),
-    /// Replace the dialect's notes, and what the caller said about internet access.
-    Annotate {
+    /// Replace what it may reach, the dialect's notes, and what the caller said about internet access.
+    SetPolicy {
+        /// See [`Record::policy`].
+        policy: Policy,
         /// See [`Record::notes`].
         notes: BTreeMap<String, serde_json::Value>,
         /// See [`Record::internet`].
@@ -52,7 +55,9 @@ pub enum Event {
 pub enum Effect {
     /// Take a first sample.
     Measure,
-    /// Abort every stream into the sandbox.
+    /// Have the gate keep to the record's policy from now on.
+    Enforce,
+    /// Abort every stream into the sandbox and out of it.
     Cut,
     /// Have the driver remove it.
     Destroy,
@@ -92,7 +97,7 @@ fn creating(prev: &Record, event: Event, now: OffsetDateTime) -> Result<Step, Re
         Event::Built => {
             let deadline = now + (prev.deadline - prev.started_at);
             let next = Record { state: State::Running, deadline, ..prev.clone() };
-            Ok(Step { next, effects: vec![Effect::Measure] })
+            Ok(Step { next, effects: vec![Effect::Enforce, Effect::Measure] })
         }
         Event::BuildFailed(at) => {
             Ok(end(prev, Why::BuildFailed(at), now, vec![Effect::Cut, Effect::Destroy]))
@@ -100,7 +105,7 @@ fn creating(prev: &Record, event: Event, now: OffsetDateTime) -> Result<Step, Re
         Event::End(why) => Ok(end(prev, why, now, vec![Effect::Cut])),
         Event::SetDeadline(at) => Ok(deadline(prev, at)),
         Event::ExtendDeadline(at) => Ok(deadline(prev, at.max(prev.deadline))),
-        Event::Annotate { notes, internet } => Ok(annotated(prev, notes, internet)),
+        Event::SetPolicy { policy, notes, internet } => Ok(reaching(prev, policy, notes, internet)),
         Event::Expire => Err(Refusal::NotDue),
         Event::Removed => Err(Refusal::Misplaced),
     }
@@ -114,7 +119,7 @@ fn running(prev: &Record, event: Event, now: OffsetDateTime) -> Result<Step, Ref
         Event::Expire => Err(Refusal::NotDue),
         Event::SetDeadline(at) => Ok(deadline(prev, at)),
         Event::ExtendDeadline(at) => Ok(deadline(prev, at.max(prev.deadline))),
-        Event::Annotate { notes, internet } => Ok(annotated(prev, notes, internet)),
+        Event::SetPolicy { policy, notes, internet } => Ok(reaching(prev, policy, notes, internet)),
         Event::Built | Event::BuildFailed(_) | Event::Removed => Err(Refusal::Misplaced),
     }
 }
@@ -133,7 +138,7 @@ fn ended(prev: &Record, end: &End, event: Event) -> Result<Step, Refusal> {
         | Event::Expire
         | Event::SetDeadline(_)
         | Event::ExtendDeadline(_)
-        | Event::Annotate { .. } => Err(Refusal::Ended(end.why.clone())),
+        | Event::SetPolicy { .. } => Err(Refusal::Ended(end.why.clone())),
     }
 }
 
@@ -145,8 +150,13 @@ fn deadline(prev: &Record, deadline: OffsetDateTime) -> Step {
     Step { next: Record { deadline, ..prev.clone() }, effects: Vec::new() }
 }
 
-fn annotated(prev: &Record, notes: BTreeMap<String, serde_json::Value>, internet: Option<bool>) -> Step {
-    Step { next: Record { internet, notes, ..prev.clone() }, effects: Vec::new() }
+fn reaching(
+    prev: &Record,
+    policy: Policy,
+    notes: BTreeMap<String, serde_json::Value>,
+    internet: Option<bool>,
+) -> Step {
+    Step { next: Record { policy, internet, notes, ..prev.clone() }, effects: vec![Effect::Enforce] }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What the engine needs from the world, in its own words.
 
 use async_trait::async_trait;
-use hood_driver_api::SandboxId;
+use hood_driver_api::{Outlets, SandboxId};
 use time::OffsetDateTime;
 
 use crate::{LogLine, LogQuery, Record, Sample, TeamId, Template};
@@ -74,6 +74,18 @@ pub trait Templates: Send + Sync {
 
     /// All of them.
     async fn list(&self) -> Vec<Template>;
+}
+
+/// The way out of sandboxes. None of these waits for anything.
+pub trait Gate: Send + Sync {
+    /// Answers at a sandbox's outlets from now on, under its record's policy.
+    fn open(&self, record: &Record, outlets: Outlets);
+
+    /// The record's policy counts from now on; connections that it forbids are cut. Does nothing where nothing is open.
+    fn enforce(&self, record: &Record);
+
+    /// Cuts everything and answers no more. Does nothing where nothing is open.
+    fn close(&self, id: &SandboxId);
 }
 
 /// Time, wound by hand in tests.

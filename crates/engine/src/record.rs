@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use hood_driver_api::{Resources, RootFs, SandboxId};
+use hood_policy::Policy;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
@@ -48,6 +49,9 @@ pub struct Record {
     pub metadata: BTreeMap<String, String>,
     /// Opens its guest.
     pub access_token: Token,
+    /// What it may reach.
+    #[serde(default)]
+    pub policy: Policy,
     /// What the caller said about internet access; `None` = nothing.
     pub internet: Option<bool>,
     /// The dialect's own notes (for example a network policy to be shown again). Opaque to the engine.

@@ -1,6 +1,7 @@
 //! `hood serve`: configuration → build → run → drain. The only place that names a concrete driver, store and dialect.
 
 mod embedded;
+mod gate;
 mod key;
 mod listener;
 mod metrics;
@@ -134,6 +135,7 @@ async fn build_around(
     let engine = Engine::new(
         engine_config,
         driver.clone(),
+        Arc::new(gate::NoGate),
         store.clone(),
         templates.clone(),
         Arc::new(SystemClock),

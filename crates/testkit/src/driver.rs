@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use async_trait::async_trait;
 use hood_driver_api::{
     ByteStream, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Isolation, Mode,
-    Network, RootFs, SandboxId, Spec, Standing, Usage, Wall,
+    Network, Outlets, RootFs, SandboxId, Spec, Standing, Usage, Wall,
 };
 use hood_wire::GuestEvent;
 use tokio::io::DuplexStream;
@@ -192,11 +192,11 @@ impl Driver for FakeDriver {
         "fake"
     }
 
-    async fn create(&self, spec: Spec, events: EventSink) -> Result<(), DriverError> {
+    async fn create(&self, spec: Spec, events: EventSink) -> Result<Outlets, DriverError> {
         let _at_work = AtWork::begin(self, Call::Create, &spec.id);
         self.enter(Call::Create, Some(&spec.id)).await?;
         self.lock().standing.insert(spec.id.clone(), (spec, events));
-        Ok(())
+        Ok(Outlets::default())
     }
 
     async fn destroy(&self, id: &SandboxId) -> Result<(), DriverError> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hood_engine::{Config, CreateError, Engine, NewSandbox, Record, TeamId};
 
-use crate::{FakeDriver, FakeTemplates, FixedEntropy, HandClock, MemoryStore, eventually};
+use crate::{FakeDriver, FakeGate, FakeTemplates, FixedEntropy, HandClock, MemoryStore, eventually};
 
 /// An engine and the fakes it runs on. Must be made within a tokio runtime.
 #[derive(Clone)]
@@ -14,6 +14,8 @@ pub struct Lab {
     pub engine: Engine,
     /// Its driver.
     pub driver: Arc<FakeDriver>,
+    /// Its gate.
+    pub gate: Arc<FakeGate>,
     /// Its store.
     pub store: Arc<MemoryStore>,
     /// Its clock.
@@ -50,9 +52,17 @@ impl Lab {
         entropy: Arc<FixedEntropy>,
     ) -> Self {
         let templates = Arc::new(FakeTemplates::default());
-        let engine =
-            Engine::new(config, driver.clone(), store.clone(), templates, clock.clone(), entropy.clone());
-        Self { engine, driver, store, clock, entropy, team: TeamId("team".into()) }
+        let gate = Arc::new(FakeGate::default());
+        let engine = Engine::new(
+            config,
+            driver.clone(),
+            gate.clone(),
+            store.clone(),
+            templates,
+            clock.clone(),
+            entropy.clone(),
+        );
+        Self { engine, driver, gate, store, clock, entropy, team: TeamId("team".into()) }
     }
 
     /// A sandbox of `base`.

@@ -7,6 +7,7 @@
 mod clock;
 mod driver;
 mod entropy;
+mod gate;
 mod lab;
 mod store;
 mod templates;
@@ -15,6 +16,7 @@ mod wait;
 pub use clock::HandClock;
 pub use driver::{Call, FakeDriver, Fault};
 pub use entropy::FixedEntropy;
+pub use gate::FakeGate;
 pub use lab::Lab;
 pub use store::MemoryStore;
 pub use templates::{FakeTemplates, template};

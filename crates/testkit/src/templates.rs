@@ -25,7 +25,7 @@ pub fn template(name: &str) -> Template {
         id: format!("t-{name}"),
         name: name.into(),
         created_at: time::OffsetDateTime::UNIX_EPOCH,
-        root: RootFs { key: name.into(), layers: Vec::new(), nursery: None },
+        root: RootFs { key: name.into(), layers: Vec::new(), nursery: None, nested_user_namespaces: false },
         resources: Resources {
             memory: Bytes::mib(512),
             cpu: MilliCpu::cores(1),

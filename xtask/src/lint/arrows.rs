@@ -11,12 +11,13 @@ use crate::process::{cargo, read};
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// Crates of ours, and those of ours that each may depend on. One that is not here may know nobody.
-const MAY_KNOW: [(&str, &[&str]); 8] = [
+const MAY_KNOW: [(&str, &[&str]); 9] = [
     ("hood-driver-api", &["hood-wire"]),
     ("hood-driver-native", &["hood-driver-api", "hood-wire"]),
-    ("hood-engine", &["hood-driver-api", "hood-wire"]),
+    ("hood-engine", &["hood-driver-api", "hood-policy", "hood-wire"]),
+    ("hood-gate", &["hood-driver-api", "hood-policy"]),
     ("hood-store", &["hood-engine"]),
-    ("hood-dialect-e2b", &["hood-engine", "hood-wire"]),
+    ("hood-dialect-e2b", &["hood-engine", "hood-policy", "hood-wire"]),
     ("hood-guest", &["hood-wire"]),
     ("hood-testkit", &["hood-engine", "hood-driver-api", "hood-wire"]),
     (
@@ -28,7 +29,9 @@ const MAY_KNOW: [(&str, &[&str]); 8] = [
             "hood-driver-api",
             "hood-driver-native",
             "hood-engine",
+            "hood-gate",
             "hood-images",
+            "hood-policy",
             "hood-store",
             "hood-wire",
         ],

@@ -8,7 +8,7 @@ use hood_wire::GuestEvent;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
-use crate::{Bytes, Check, Isolation, RootFs, SandboxId, Spec};
+use crate::{Bytes, Check, Isolation, Outlets, RootFs, SandboxId, Spec};
 
 /// A byte stream to a port inside a sandbox.
 pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -51,7 +51,7 @@ pub trait Driver: Send + Sync {
     async fn prepare(&self, root: &RootFs);
 
     /// Builds the sandbox and returns when its guest listens on both ports. On an error nothing is left.
-    async fn create(&self, spec: Spec, events: EventSink) -> Result<(), DriverError>;
+    async fn create(&self, spec: Spec, events: EventSink) -> Result<Outlets, DriverError>;
 
     /// Ends every process of the sandbox and removes every trace. Succeeds on what was never made, and twice.
     async fn destroy(&self, id: &SandboxId) -> Result<(), DriverError>;

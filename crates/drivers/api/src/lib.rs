@@ -7,11 +7,13 @@
 mod driver;
 mod ids;
 mod isolation;
+mod outlets;
 mod spec;
 mod units;
 
 pub use driver::{ByteStream, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Usage};
 pub use ids::{ParseIdError, SandboxId};
 pub use isolation::{Check, Isolation, Mode, Need, Network, ParseWallError, Standing, Wall};
+pub use outlets::Outlets;
 pub use spec::{Nursery, RootFs, RootMode, Spec};
 pub use units::{Bytes, MilliCpu, Resources};

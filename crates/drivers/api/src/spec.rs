@@ -24,12 +24,14 @@ pub struct Spec {
 /// A template's root filesystem: read-only, shared by all its sandboxes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootFs {
-    /// Identity of the contents, the nursery included. Sandboxes with the same key may share a builder and a nursery.
+    /// Identity of the contents and of all fields below. Sandboxes with the same key may share a builder and a nursery.
     pub key: String,
     /// Directories, bottom layer first.
     pub layers: Vec<PathBuf>,
     /// The kernel that drivers which can fork may keep warm.
     pub nursery: Option<Nursery>,
+    /// Whether programs inside may make user namespaces and, as root of those, the other kinds.
+    pub nested_user_namespaces: bool,
 }
 
 /// A language kernel that can be forked from a warm parent.

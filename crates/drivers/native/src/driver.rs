@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use hood_driver_api::{
     ByteStream, Bytes, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Isolation,
-    RootFs, SandboxId, Spec, Usage, Wall,
+    Outlets, RootFs, SandboxId, Spec, Usage, Wall,
 };
 use hood_wire::{ForkRequest, GuestEvent, HostMessage};
 use rustix::fs::{MemfdFlags, SealFlags};
@@ -69,7 +69,7 @@ pub(crate) struct Host {
     pub(crate) templates: Templates,
     pub(crate) guest: OwnedFd,
     pub(crate) joiner: OwnedFd,
-    pub(crate) payload_filter: Vec<u8>,
+    pub(crate) payload_filters: seccomp::Programs,
     netdoor: NetDoor,
     swept: usize,
     /// What the start has found; of layers, what is really so.
@@ -125,7 +125,7 @@ impl NativeDriver {
         for advice in ceilings::raise_inotify() {
             tracing::warn!(%advice, "one sandbox can use up the file watches of all");
         }
-        let payload_filter = seccomp::program(Who::Payload).map_err(|e| host("filter", &e))?;
+        let payload_filters = seccomp::Programs::of(Who::Payload).map_err(|e| host("filter", &e))?;
         let shared = Host {
             warden: Warden::start().map_err(|e| step("warden", e))?,
             life,
@@ -135,7 +135,7 @@ impl NativeDriver {
             templates: Templates::default(),
             guest: sealed_program("hood-guest", config.guest).map_err(|e| step("guest program", e))?,
             joiner: sealed_program("hood-joiner", config.joiner).map_err(|e| step("joiner", e))?,
-            payload_filter: payload_filter.iter().flat_map(|i| i.to_bytes()).collect(),
+            payload_filters,
             netdoor: NetDoor::start().map_err(|e| step("netdoor", e))?,
             swept,
             checks,
@@ -162,7 +162,7 @@ impl NativeDriver {
         task.await.map_err(|error| DriverError::Host(error.to_string()))?
     }
 
-    async fn build(&self, spec: Spec, events: EventSink) -> Result<(), DriverError> {
+    async fn build(&self, spec: Spec, events: EventSink) -> Result<Outlets, DriverError> {
         let raised = self.blocking(move |host| sandbox::raise(host, &spec)).await?;
         match raised.wait_until_ready().await {
             Ok((sandbox, control)) => {
@@ -177,7 +177,7 @@ impl NativeDriver {
                         tracing::debug!(%error, "nothing made ahead");
                     }
                 });
-                Ok(())
+                Ok(Outlets::default())
             }
             Err((sandbox, error)) => {
                 self.blocking(move |host| sandbox.take_away(host)).await?;
@@ -257,7 +257,7 @@ impl Driver for NativeDriver {
         }
     }
 
-    async fn create(&self, spec: Spec, events: EventSink) -> Result<(), DriverError> {
+    async fn create(&self, spec: Spec, events: EventSink) -> Result<Outlets, DriverError> {
         // A task of its own: a caller that goes away must not leave half a sandbox.
         let driver = self.clone();
         let build = tokio::task::spawn(async move { driver.build(spec, events).await });

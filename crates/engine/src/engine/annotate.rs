@@ -1,8 +1,9 @@
-//! What a dialect keeps with a sandbox after its creation: notes on its record, lines in its log.
+//! What a dialect changes of a sandbox after its creation: its policy with the notes on it, lines in its log.
 
 use std::collections::BTreeMap;
 
 use hood_driver_api::SandboxId;
+use hood_policy::Policy;
 use hood_wire::Level;
 use serde_json::Value;
 
@@ -11,11 +12,13 @@ use crate::lifecycle::Event;
 use crate::{Bytes, LookupError, Record, TeamId, limits};
 
 impl Engine {
-    /// Replaces the dialect's notes, and what the caller said about internet access.
-    pub async fn annotate(
+    /// Replaces what the sandbox may reach, together with the dialect's notes and what the caller said about internet
+    /// access. Connections that the new policy forbids are cut.
+    pub async fn set_policy(
         &self,
         team: &TeamId,
         id: &str,
+        policy: Policy,
         notes: BTreeMap<String, Value>,
         internet: Option<bool>,
     ) -> Result<Record, LookupError> {
@@ -29,7 +32,7 @@ impl Engine {
                 given: size.to_string(),
             });
         }
-        self.shared.change(&record.id, Event::Annotate { notes, internet }).await
+        self.shared.change(&record.id, Event::SetPolicy { policy, notes, internet }).await
     }
 
     /// Writes a line into a sandbox's log.

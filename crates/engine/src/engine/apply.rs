@@ -75,7 +75,11 @@ impl Shared {
         for effect in effects {
             match effect {
                 Effect::Measure => self.begin_measuring(&next.id),
-                Effect::Cut => held.cut.cancel(),
+                Effect::Enforce => self.gate.enforce(&next),
+                Effect::Cut => {
+                    held.cut.cancel();
+                    self.gate.close(&next.id);
+                }
                 Effect::Destroy => self.begin_destroying(&next.id),
             }
         }

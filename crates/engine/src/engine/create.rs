@@ -83,7 +83,13 @@ impl Shared {
         let (driver, events) = (self.driver.clone(), self.events.clone());
         let walls = self.tasks.guard(async move { driver.create(spec, events).await });
         let failure = match within(&self.clock, limits::BUILD, walls).await {
-            Some(Ok(Ok(()))) => None,
+            Some(Ok(Ok(outlets))) => {
+                // The record of now: its policy may have been replaced while the walls went up.
+                if let Some(record) = self.table.record(&id) {
+                    self.gate.open(&record, outlets);
+                }
+                None
+            }
             Some(Ok(Err(error))) => Some(error),
             Some(Err(Panicked)) => {
                 Some(DriverError::Guest("the driver panicked; see the server's log".into()))
@@ -163,6 +169,7 @@ impl Shared {
             resources,
             metadata: new.metadata.clone(),
             access_token: access_token(&*self.entropy),
+            policy: new.policy.clone(),
             internet: new.internet,
             notes: new.notes.clone(),
         })

@@ -13,6 +13,8 @@ use crate::tasks::{Panicked, within};
 
 impl Shared {
     pub(super) fn begin_destroying(self: &Arc<Self>, id: &SandboxId) {
+        // It may have ended while its walls went up, before its outlets were there to be closed.
+        self.gate.close(id);
         let (shared, id) = (self.clone(), id.clone());
         self.tasks.works.spawn(async move { shared.destroy(&id).await });
     }

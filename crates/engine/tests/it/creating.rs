@@ -1,6 +1,8 @@
 use std::collections::{BTreeMap, HashSet};
 
-use hood_engine::{Bytes, Config, CreateError, Explain, Kind, MilliCpu, NewSandbox, ResourceAsk, State, Why};
+use hood_engine::{
+    Bytes, Config, CreateError, Explain, Kind, MilliCpu, NewSandbox, Policy, ResourceAsk, State, Why,
+};
 use hood_testkit::{Call, Fault, Lab, eventually};
 use tokio::task::JoinSet;
 
@@ -138,6 +140,7 @@ async fn a_kill_during_creation_answers_both_at_once_and_leaves_nothing() {
     lab.driver.mend(Call::Create);
     lab.settle().await;
     assert!(lab.driver.standing().is_empty());
+    assert_eq!(lab.gate.open_count(), 0);
     assert_eq!((lab.driver.count(Call::Destroy), lab.driver.broken_rules()), (1, vec![]));
 }
 
@@ -180,9 +183,31 @@ async fn a_dialects_notes_can_be_replaced_within_their_bounds() {
     let lab = Lab::new();
     let id = lab.create(secs(60)).await.unwrap().id;
     let notes = |size: usize| BTreeMap::from([("network".to_owned(), serde_json::json!("x".repeat(size)))]);
-    let record = lab.engine.annotate(&lab.team, id.as_str(), notes(3), Some(true)).await.unwrap();
+    let record =
+        lab.engine.set_policy(&lab.team, id.as_str(), Policy::default(), notes(3), Some(true)).await.unwrap();
     assert_eq!((&record.notes, record.internet), (&notes(3), Some(true)));
     assert_eq!(lab.store.record(&id), Some(record));
-    let error = lab.engine.annotate(&lab.team, id.as_str(), notes(70_000), None).await.unwrap_err();
+    let error = lab
+        .engine
+        .set_policy(&lab.team, id.as_str(), Policy::default(), notes(70_000), None)
+        .await
+        .unwrap_err();
     assert_eq!(error.kind(), Kind::Invalid);
+}
+
+#[tokio::test]
+async fn the_gate_follows_the_record_and_is_closed_by_every_end() {
+    let lab = Lab::new();
+    let record = lab.create(secs(60)).await.unwrap();
+    assert_eq!(lab.gate.policy(&record.id), Some(Policy::default()));
+
+    let policy = Policy { log_only: true, ..Policy::default() };
+    lab.engine
+        .set_policy(&lab.team, record.id.as_str(), policy.clone(), BTreeMap::new(), None)
+        .await
+        .unwrap();
+    assert_eq!(lab.gate.policy(&record.id), Some(policy));
+
+    lab.engine.kill(&lab.team, record.id.as_str()).await.unwrap();
+    assert_eq!(lab.gate.open_count(), 0);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hood_engine::{Config, Engine, LogQuery, NewSandbox, Recovered, SandboxId, TeamId};
 use hood_store::SqliteStore;
-use hood_testkit::{FakeDriver, FakeTemplates, FixedEntropy, HandClock};
+use hood_testkit::{FakeDriver, FakeGate, FakeTemplates, FixedEntropy, HandClock};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -56,7 +56,8 @@ fn engine_on(path: &Path, driver: &Arc<FakeDriver>, entropy: &Arc<FixedEntropy>)
     let store = Arc::new(SqliteStore::open(path).expect("a store"));
     let templates = Arc::new(FakeTemplates::default());
     let clock = Arc::new(HandClock::default());
-    Engine::new(Config::default(), driver.clone(), store, templates, clock, entropy.clone())
+    let gate = Arc::new(FakeGate::default());
+    Engine::new(Config::default(), driver.clone(), gate, store, templates, clock, entropy.clone())
 }
 
 fn team() -> TeamId {

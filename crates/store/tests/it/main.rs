@@ -6,7 +6,7 @@ mod records;
 
 use std::collections::BTreeMap;
 
-use hood_engine::{Bytes, End, MilliCpu, Record, Resources, SandboxId, State, TeamId, Token, Why};
+use hood_engine::{Bytes, End, MilliCpu, Policy, Record, Resources, SandboxId, State, TeamId, Token, Why};
 use time::{Duration, OffsetDateTime};
 
 fn at(secs: i64) -> OffsetDateTime {
@@ -25,6 +25,7 @@ fn record(n: u8) -> Record {
         resources: Resources { memory: Bytes::mib(512), cpu: MilliCpu(500), pids: 64, disk: Bytes::gib(1) },
         metadata: BTreeMap::from([("имя".into(), "quote ' \" \n".into())]),
         access_token: Token("secret".into()),
+        policy: Policy::default(),
         internet: Some(false),
         notes: BTreeMap::from([("network".into(), serde_json::json!({"allow": ["a", 0.1, null]}))]),
     }

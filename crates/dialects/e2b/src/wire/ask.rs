@@ -110,6 +110,7 @@ impl NewSandbox {
             envs: self.env_vars.unwrap_or_default(),
             resources: self.hood.as_ref().map(Hood::resources).transpose()?,
             root_mode,
+            policy: hood_engine::Policy::default(),
             internet: self.allow_internet_access,
             notes: notes.into_map()?,
         })

@@ -1,0 +1,46 @@
+//! A gate without a network.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hood_driver_api::{Outlets, SandboxId};
+use hood_engine::ports::Gate;
+use hood_engine::{Policy, Record};
+
+/// Remembers which sandboxes are open and under which policy.
+#[derive(Debug, Default)]
+pub struct FakeGate {
+    open: Mutex<BTreeMap<SandboxId, Policy>>,
+}
+
+impl FakeGate {
+    /// The policy that counts for this sandbox, while it is open.
+    pub fn policy(&self, id: &SandboxId) -> Option<Policy> {
+        self.lock().get(id).cloned()
+    }
+
+    /// How many are open.
+    pub fn open_count(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SandboxId, Policy>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Gate for FakeGate {
+    fn open(&self, record: &Record, _outlets: Outlets) {
+        self.lock().insert(record.id.clone(), record.policy.clone());
+    }
+
+    fn enforce(&self, record: &Record) {
+        if let Some(policy) = self.lock().get_mut(&record.id) {
+            *policy = record.policy.clone();
+        }
+    }
+
+    fn close(&self, id: &SandboxId) {
+        self.lock().remove(id);
+    }
+}
