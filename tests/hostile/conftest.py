@@ -5,8 +5,10 @@ way, because the host's state is compared. One file an item of the list, its id 
 `trial.py`. `HOOD_FULL=1` runs the long form of what is shortened.
 """
 
+import functools
 import importlib.util
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -25,7 +27,7 @@ pytest_configure, pytest_unconfigure = _sdk.pytest_configure, _sdk.pytest_unconf
 api, data_url = _sdk.api, _sdk.data_url
 
 #: Items that load the whole machine, or take it long to recover from: marked `slow`, all their cases.
-HEAVY = ("a06", "a09", "a10", "a11", "a16", "c08", "c09", "e04", "e06", "e12", "f02")
+HEAVY = ("a06", "a09", "a10", "a11", "a16", "c08", "c09", "e04", "e06", "e12", "f02", "l01")
 
 LIFE = 300  # seconds a trial's sandbox lives if nobody ends it
 _report = Report()
@@ -75,6 +77,23 @@ def create(trial):
 @pytest.fixture
 def sandbox(create):
     return create()
+
+
+@pytest.fixture(scope="session")
+def template(laboratory):
+    """Builds a template of `templates/` and hands back its name: `hood` carries only the recipes that everybody needs."""
+    if "HOOD_BIN" not in os.environ:
+        pytest.skip("HOOD_BIN names no program to build a template with")
+
+    @functools.cache
+    def build(name):
+        recipe = Path(__file__).parent / "templates" / f"{name}.toml"
+        data_dir = os.environ["HOOD_DATA_DIR"]
+        subprocess.run([os.environ["HOOD_BIN"], "template", "build", recipe, "--data-dir", data_dir], check=True)
+        laboratory.settle(name)
+        return name
+
+    return build
 
 
 @pytest.fixture

@@ -32,8 +32,11 @@ class Laboratory:
         prober = Path(__file__).with_name("prober.py")
         self.prober = subprocess.Popen([sys.executable, "-B", str(prober)], stdin=-1, stdout=-1, text=True)
         self.premises.neighbour = json.loads(self.prober.stdout.readline())["neighbour"]
-        # Once everything is in place: helpers of both templates run, pools fill up, nurseries warm up.
-        Sandbox.create(timeout=60).kill()
+        self.settle(Sandbox.default_template)
+
+    def settle(self, template):
+        """Counts once everything is in place: the template's helpers run, pools fill up, nurseries warm up."""
+        Sandbox.create(template, timeout=60).kill()
         self.counts = self.premises.stable(20)
 
     def tell(self, word):

@@ -25,6 +25,7 @@ UNTRIED = {
         "needs a guest or builder that hangs, or one that is forged": "READY END HELPER_ANSWER DIALS_WAITING EVENT",
         "needs minutes; kernels/tests/test_python_fork.py forks": "FORKS PARENT_AGE PARENT_PAUSE",
         "a fence behind `hood.pids`, which is met first": "PROCESSES_SHARE",
+        "needs a template that opens them; tests/hostile/test_b01_namespaces.py": "NESTED_NAMESPACES",
     },
     "Inside a sandbox": {
         "needs minutes; unit tests of crates/guest, where time is wound": (

@@ -2,6 +2,7 @@
 
 mod arrows; // which crate may know which
 mod deny; // licences and sources
+mod named; // tests that a page names
 mod sizes; // files that grew too long
 mod unsafety; // where unsafe may be
 mod words; // what no file may say
@@ -34,13 +35,14 @@ impl From<Vec<String>> for Outcome {
 
 type Check = (&'static str, fn() -> Result<Outcome>);
 
-const CHECKS: [Check; 7] = [
+const CHECKS: [Check; 8] = [
     ("formatting", formatting),
     ("arrows between crates", arrows::check),
     ("file sizes", sizes::check),
     ("unsafe only in sys", unsafety::check),
     ("no host names and machine paths", words::check),
     ("licences and sources", deny::check),
+    ("tests that SECURITY.md names", named::check),
     ("clippy", clippy),
 ];
 

@@ -7,6 +7,7 @@
 //! [`Sandbox`].
 #![forbid(unsafe_code)]
 
+mod audit;
 mod cells; // one cell of a context, as it runs
 mod client; // the address, the key, and how an answer becomes an error
 mod control; // sandboxes and templates
@@ -17,6 +18,7 @@ pub mod limits;
 mod process;
 mod sandbox; // the way into one sandbox
 
+pub use audit::{AuditPage, AuditQuery};
 pub use cells::{CellEvent, Cells};
 pub use client::Client;
 pub use control::{Hood, Isolation, ListedSandbox, LogEntry, Metric, NewSandbox, ShownSandbox, Template};

@@ -65,7 +65,7 @@ pub struct NewSandbox {
     /// Whether the root filesystem may be written.
     pub root_mode: RootMode,
     /// What it may reach.
-    pub policy: Policy,
+    pub policy: Box<Policy>,
     /// What the caller said about internet access.
     pub internet: Option<bool>,
     /// The dialect's own notes, kept with the record.
@@ -83,6 +83,23 @@ pub struct ResourceAsk {
     pub disk: Option<Bytes>,
     /// Processes and threads.
     pub pids: Option<u32>,
+}
+
+/// Everything by which an engine reaches the world.
+#[derive(Clone)]
+pub struct World {
+    /// Builds walls.
+    pub driver: Arc<dyn Driver>,
+    /// Lets connections out.
+    pub gate: Arc<dyn Gate>,
+    /// Remembers.
+    pub store: Arc<dyn Store>,
+    /// Knows templates.
+    pub templates: Arc<dyn Templates>,
+    /// Knows the time.
+    pub clock: Arc<dyn Clock>,
+    /// Rolls dice.
+    pub entropy: Arc<dyn Entropy>,
 }
 
 /// A handle to the engine; clones are the same engine. Must be made within a tokio runtime.
@@ -141,7 +158,7 @@ impl NewSandbox {
             envs: BTreeMap::new(),
             resources: None,
             root_mode: RootMode::Writable,
-            policy: Policy::default(),
+            policy: Box::default(),
             internet: None,
             notes: BTreeMap::new(),
         }
@@ -152,15 +169,8 @@ impl NewSandbox {
 
 impl Engine {
     /// An engine with nothing in it; [`Engine::recover`] comes next.
-    pub fn new(
-        config: Config,
-        driver: Arc<dyn Driver>,
-        gate: Arc<dyn Gate>,
-        store: Arc<dyn Store>,
-        templates: Arc<dyn Templates>,
-        clock: Arc<dyn Clock>,
-        entropy: Arc<dyn Entropy>,
-    ) -> Self {
+    pub fn new(config: Config, world: World) -> Self {
+        let World { driver, gate, store, templates, clock, entropy } = world;
         let (journal, writer) = Journal::new(store.clone());
         let (events, driver_events) = mpsc::channel(limits::DRIVER_EVENTS);
         let tasks = Tasks::default();

@@ -17,7 +17,7 @@ mod record;
 mod table;
 mod tasks;
 
-pub use engine::{Config, Engine, Link, NewSandbox, Recovered, ResourceAsk};
+pub use engine::{Config, Engine, Link, NewSandbox, Recovered, ResourceAsk, World};
 pub use error::{ConnectError, CreateError, Explain, Kind, LookupError, RecoverError};
 pub use hood_driver_api::{ByteStream, Bytes, Isolation, MilliCpu, Outlets, Resources, RootMode, SandboxId};
 pub use hood_policy::Policy;

@@ -40,7 +40,7 @@ pub enum Event {
     /// Replace what it may reach, the dialect's notes, and what the caller said about internet access.
     SetPolicy {
         /// See [`Record::policy`].
-        policy: Policy,
+        policy: Box<Policy>,
         /// See [`Record::notes`].
         notes: BTreeMap<String, serde_json::Value>,
         /// See [`Record::internet`].
@@ -152,7 +152,7 @@ fn deadline(prev: &Record, deadline: OffsetDateTime) -> Step {
 
 fn reaching(
     prev: &Record,
-    policy: Policy,
+    policy: Box<Policy>,
     notes: BTreeMap<String, serde_json::Value>,
     internet: Option<bool>,
 ) -> Step {

@@ -51,7 +51,7 @@ pub struct Record {
     pub access_token: Token,
     /// What it may reach.
     #[serde(default)]
-    pub policy: Policy,
+    pub policy: Box<Policy>,
     /// What the caller said about internet access; `None` = nothing.
     pub internet: Option<bool>,
     /// The dialect's own notes (for example a network policy to be shown again). Opaque to the engine.

@@ -6,3 +6,11 @@
 #![forbid(unsafe_code)]
 
 pub mod audit;
+mod ca;
+pub mod limits;
+mod secrets;
+mod tls;
+
+pub use ca::{Authority, AuthorityError};
+pub use secrets::{NoSecrets, RevealError, SecretValue, Secrets};
+pub use tls::{TlsConfig, TlsError};

@@ -1,10 +1,10 @@
 //! Accounts of the sandbox: its own `/etc/passwd` and `/etc/group`, read here, inside, and nowhere else.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::{self, Read};
 
 use crate::limits::MAX_ACCOUNTS;
+use crate::reach;
 use crate::sys::spawn::Identity;
 
 /// Groups of one process (`NGROUPS_MAX`); with more the kernel would start nothing. Those beyond it are left out.
@@ -87,7 +87,7 @@ fn id(text: &str) -> Option<u32> {
 
 fn read(path: &str) -> io::Result<String> {
     let mut text = Vec::new();
-    fs::File::open(path)?.take(MAX_ACCOUNTS).read_to_end(&mut text)?;
+    reach::regular(path)?.take(MAX_ACCOUNTS).read_to_end(&mut text)?;
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn run() -> io::Result<()> {
 async fn serve(
     config: GuestConfig,
     control: UnixStream,
-    cgroup: OwnedFd,
+    cgroup: Option<OwnedFd>,
     journal: Journal,
 ) -> io::Result<()> {
     if config.protocol != PROTOCOL {
@@ -45,7 +45,7 @@ async fn serve(
     }
     let filter =
         base64::engine::general_purpose::STANDARD.decode(&config.filter).map_err(io::Error::other)?;
-    let app = App::new(config, Walls::new(&filter), Forest::new(Some(cgroup)), journal);
+    let app = App::new(config, Walls::new(&filter), Forest::new(cgroup), journal);
     let children = Reaper::subscribe()?;
     let reaper = tokio::task::spawn(app.reaper.clone().run(children));
     let envd = listen(ENVD_PORT).await?;

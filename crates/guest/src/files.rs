@@ -4,8 +4,9 @@
 //! where waiting for a disk harms nobody.
 //!
 //! Reading order: [`request`] (who asks for which path), [`download`] with [`range`], [`negotiate`] and [`describe`],
-//! then [`upload`] with [`multipart`], [`gunzip`] and [`target`].
+//! then [`upload`] with [`multipart`], [`gunzip`], [`target`] and [`content`].
 
+mod content;
 mod describe;
 mod download;
 mod error;

@@ -1,7 +1,7 @@
 //! Files by name: what E2B's `filesystem.Filesystem` service does (reference `e2b.md` 3.3).
 //!
-//! Every operation runs as the guest and gives what it makes to the request's account. Paths are those of the sandbox:
-//! whatever a symbolic link says, it cannot lead out.
+//! Every operation is done as the request's account ([`Identity::act`](crate::sys::spawn::Identity::act)): it may what a
+//! command of that account may, and what it makes belongs to it. Paths are taken through [`crate::reach`].
 //!
 //! Reading order: [`entry`] (how a file is described), [`make`], [`list`], [`remove`], [`rename`], then [`watch`].
 
@@ -31,6 +31,7 @@ use crate::connect::{Code, ConnectError, Json, Unary};
 use crate::http::AskedUser;
 use crate::launch;
 use crate::paths;
+use crate::reach;
 
 use entry::{EntryInfo, Names};
 pub(crate) use watch::Watchers;
@@ -62,8 +63,8 @@ async fn stat(
     AskedUser(user): AskedUser,
     Unary(request): Unary<PathRequest>,
 ) -> Result<Json<EntryResponse>, ConnectError> {
-    let (_, path) = locate(&app, user.as_deref(), &request.path)?;
-    described(path)
+    let (account, path) = locate(&app, user.as_deref(), &request.path)?;
+    account.identity.act(|| described(path)).map_err(internal)?
 }
 
 async fn make_dir(
@@ -72,16 +73,21 @@ async fn make_dir(
     Unary(request): Unary<PathRequest>,
 ) -> Result<Json<EntryResponse>, ConnectError> {
     let (account, path) = locate(&app, user.as_deref(), &request.path)?;
-    match std::fs::metadata(&path) {
-        Ok(found) if found.is_dir() => {
+    account.identity.act(|| make_and_describe(path)).map_err(internal)?
+}
+
+fn make_and_describe(path: String) -> Result<Json<EntryResponse>, ConnectError> {
+    let found = reach::find(path.as_str()).and_then(|found| Ok(rustix::fs::fstat(found)?));
+    match found.as_ref().map(reach::kind) {
+        Ok(rustix::fs::FileType::Directory) => {
             return Err(ConnectError::new(Code::AlreadyExists, format!("directory already exists: {path}")));
         }
         Ok(_) => {
             let message = format!("path already exists but it is not a directory: {path}");
             return Err(ConnectError::new(Code::InvalidArgument, message));
         }
-        Err(_) => make::directories(&path, &account.identity).map_err(|error| refusal(&error, &path))?,
-    }
+        Err(_) => make::directories(&path).map_err(|error| refusal(&error, &path))?,
+    };
     described(path)
 }
 
@@ -100,9 +106,11 @@ async fn move_entry(
 ) -> Result<Json<EntryResponse>, ConnectError> {
     let (account, source) = locate(&app, user.as_deref(), &request.source)?;
     let (_, destination) = locate(&app, user.as_deref(), &request.destination)?;
-    let to = destination.clone();
-    blocking(move || rename::rename(&source, &to, &account.identity)).await??;
-    described(destination)
+    as_account(account, move || {
+        rename::rename(&source, &destination)?;
+        described(destination)
+    })
+    .await?
 }
 
 #[derive(Deserialize)]
@@ -123,8 +131,8 @@ async fn list_dir(
     AskedUser(user): AskedUser,
     Unary(request): Unary<ListRequest>,
 ) -> Result<Json<ListResponse>, ConnectError> {
-    let (_, path) = locate(&app, user.as_deref(), &request.path)?;
-    let entries = blocking(move || list::list(&path, request.depth.max(1))).await??;
+    let (account, path) = locate(&app, user.as_deref(), &request.path)?;
+    let entries = as_account(account, move || list::list(&path, request.depth.max(1))).await??;
     Ok(Json(ListResponse { entries }))
 }
 
@@ -136,11 +144,11 @@ async fn remove_entry(
     AskedUser(user): AskedUser,
     Unary(request): Unary<PathRequest>,
 ) -> Result<Json<Empty>, ConnectError> {
-    let (_, path) = locate(&app, user.as_deref(), &request.path)?;
+    let (account, path) = locate(&app, user.as_deref(), &request.path)?;
     if path == "/" {
         return Err(ConnectError::new(Code::InvalidArgument, "the root directory cannot be removed"));
     }
-    blocking(move || remove::remove(&path).map_err(|error| refusal(&error, &path))).await??;
+    as_account(account, move || remove::remove(&path).map_err(|error| refusal(&error, &path))).await??;
     Ok(Json(Empty {}))
 }
 
@@ -174,9 +182,18 @@ fn refusal(error: &io::Error, path: &str) -> ConnectError {
     }
 }
 
-/// Runs `work` on a thread where it may wait for the disk.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ConnectError> {
-    tokio::task::spawn_blocking(work)
+/// Runs `work` as the account, on a thread where it may wait for the disk.
+async fn as_account<T: Send + 'static>(
+    account: Account,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ConnectError> {
+    tokio::task::spawn_blocking(move || account.identity.act(work))
         .await
-        .map_err(|error| ConnectError::new(Code::Internal, format!("the operation was cut short: {error}")))
+        .map_err(|error| ConnectError::new(Code::Internal, format!("the operation was cut short: {error}")))?
+        .map_err(internal)
+}
+
+/// The thread could not become the account.
+fn internal(error: io::Error) -> ConnectError {
+    ConnectError::new(Code::Internal, format!("the guest cannot act as this user: {error}"))
 }

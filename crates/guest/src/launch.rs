@@ -124,7 +124,7 @@ pub(crate) fn launch(app: &App, launch: Launch) -> Result<Running, LaunchError> 
         walls: &app.walls,
     };
     let pid = spawn(&plan).map_err(|error| {
-        tree.try_remove();
+        tree.remove();
         match error.source.raw_os_error() {
             Some(libc::EAGAIN | libc::ENOMEM) => LaunchError::Exhausted(error.source),
             _ => LaunchError::Spawn(error),

@@ -25,6 +25,7 @@ pub mod limits;
 mod oom;
 mod paths;
 mod process;
+mod reach;
 mod reaper;
 mod sys;
 #[cfg(test)]

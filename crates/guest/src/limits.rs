@@ -40,6 +40,10 @@ hood_limits::limits! {
     MAX_BOOT_CONFIG: u64 = 4 << 20, bytes, "what the host tells a guest at its start", "create fails";
     FORK_ANSWER: Duration = Duration::from_secs(5), "time until the host has forked an interpreter", "one is started without it, more slowly";
 
+    /// The kernel's own.
+    MAX_LINKS: usize = 40, "symbolic links at the end of a path that is written to", "the upload fails (400)";
+    MAX_RACES: usize = 32, "times that a path is looked up anew because something on it was being renamed", "the call fails";
+    MAX_DOFFINGS: usize = 1000, "times that a thread of the guest tries to become itself again after work for an account, in a sandbox without memory", "the sandbox ends";
     MAX_UPLOADS: usize = 4096, "files in one upload", "the upload is refused (400); those before stay written";
     UPLOAD_IDLE: Duration = Duration::from_secs(300), "silence in the middle of an upload", "it fails (408)";
     /// A client that is sending sees the answer only when it is done.

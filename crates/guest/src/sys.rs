@@ -2,7 +2,9 @@
 #![expect(unsafe_code, reason = "starting a process between clone and exec takes raw system calls")]
 
 mod child;
+mod guise;
 mod identity;
+mod kin;
 pub(crate) mod pty;
 mod readiness;
 pub(crate) mod spawn;

@@ -34,6 +34,7 @@ First steps:
   sudo hood template build all
   sudo hood serve
   eval \"$(sudo hood env)\"
+Without sudo they work, too, on a machine of your own, behind fewer walls; `hood doctor` shows which.
 
 Exit codes:
   0 done, 1 refused (a hint says what to do), 2 wrong arguments, 70 the server's fault (an id leads to its log);
@@ -44,16 +45,10 @@ Exit codes:
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// Directory of the server: templates, sandboxes, keys
-    #[arg(
-        long,
-        global = true,
-        env = "HOOD_DATA_DIR",
-        hide_env_values = true,
-        default_value = "/var/lib/hood",
-        value_name = "DIR"
-    )]
-    pub(crate) data_dir: PathBuf,
+    /// Directory of the server: templates, sandboxes, keys [default: /var/lib/hood; without root
+    /// ~/.local/share/fumehood]
+    #[arg(long, global = true, env = "HOOD_DATA_DIR", hide_env_values = true, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
     /// Address of the server, before `E2B_API_URL` and the one that runs on the data directory
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) url: Option<String>,
@@ -97,8 +92,28 @@ pub(crate) enum Command {
     /// Build and list the templates that sandboxes are made from
     #[command(subcommand)]
     Template(TemplateCommand),
+    /// Show what connections sandboxes opened, and what was refused
+    ///
+    /// Example: hood audit --denied --follow
+    Audit(AuditArguments),
     /// Show what this host can and cannot do, and what to do about it
     Doctor,
+}
+
+/// Of every command that may be a server.
+#[derive(Debug, Args)]
+pub(crate) struct WithoutArguments {
+    /// Walls to start without where this host lacks them, with commas between. As root only `disk` can be: sandboxes could
+    /// then fill the disk of the data directory. Without root there may be several; `hood doctor` says which
+    #[arg(
+        long,
+        env = "HOOD_WITHOUT",
+        hide_env_values = true,
+        value_delimiter = ',',
+        value_parser = spared_wall,
+        value_name = "WALL"
+    )]
+    pub(crate) without: Vec<Wall>,
 }
 
 #[derive(Debug, Args)]
@@ -118,13 +133,27 @@ pub(crate) struct ServeArguments {
     /// What `get_host()` of the SDKs names, with its port unless that is 443 [default: the address]
     #[arg(long, value_name = "NAME")]
     pub(crate) domain: Option<String>,
-    /// A wall to start without where this host lacks it; may be given several times. `disk` is one that can be: sandboxes
-    /// could then fill the disk of the data directory
-    #[arg(long, value_parser = spared_wall, value_name = "WALL")]
-    pub(crate) without: Vec<Wall>,
+    #[command(flatten)]
+    pub(crate) without: WithoutArguments,
+    /// Configuration file [default: hood.toml in the data directory, if it is there]
+    #[arg(long, env = "HOOD_CONFIG", hide_env_values = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     /// How the log on standard error looks; `HOOD_LOG` sets its level
     #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
     pub(crate) log_format: LogFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditArguments {
+    /// Only of this sandbox
+    #[arg(long, value_name = "ID")]
+    pub(crate) sandbox: Option<String>,
+    /// Only what was refused, or would have been
+    #[arg(long)]
+    pub(crate) denied: bool,
+    /// Go on with what happens from now
+    #[arg(long)]
+    pub(crate) follow: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -176,6 +205,8 @@ pub(crate) struct RunArguments {
     /// Pass standard input on to the program
     #[arg(short, long)]
     pub(crate) interactive: bool,
+    #[command(flatten)]
+    pub(crate) without: WithoutArguments,
     /// Arguments of the program
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) arguments: Vec<String>,
@@ -222,15 +253,8 @@ pub(crate) struct AskArguments {
     /// Template of the sandbox
     #[arg(long, default_value = "code-interpreter-v1", value_name = "NAME")]
     pub(crate) template: String,
-}
-
-// === impl Command ===
-
-impl Command {
-    /// Whether a server may run inside this process.
-    pub(crate) fn may_serve(&self) -> bool {
-        matches!(self, Self::Serve(_) | Self::Run(_) | Self::Ask(_))
-    }
+    #[command(flatten)]
+    pub(crate) without: WithoutArguments,
 }
 
 #[cfg(test)]

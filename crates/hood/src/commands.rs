@@ -1,6 +1,7 @@
 //! One file a command; each returns how it ended.
 
 mod ask;
+mod audit;
 mod context;
 mod doctor;
 mod env;
@@ -25,6 +26,7 @@ pub(crate) async fn run(command: Command, context: &Context) -> Result<Exit> {
         Command::Ask(arguments) => ask::run(context, arguments).await,
         Command::Sandbox(command) => sandbox::run(context, command).await,
         Command::Template(command) => template::run(context, command).await,
+        Command::Audit(arguments) => audit::run(context, &arguments).await,
         Command::Doctor => doctor::run(context),
     }
 }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use hood_agent::{ConfigError, OutError};
 use hood_client::ClientError;
+use hood_driver_native::RootlessError;
 use hood_images::BuildError;
 
 use crate::terminal::{OutputClosed, Printer, escape};
@@ -118,6 +119,9 @@ fn hint_of(cause: &(dyn Error + 'static)) -> Option<String> {
         return error.hint();
     }
     if let Some(error) = cause.downcast_ref::<BuildError>() {
+        return error.next_step();
+    }
+    if let Some(error) = cause.downcast_ref::<RootlessError>() {
         return error.next_step();
     }
     if let Some(error) = cause.downcast_ref::<ConfigError>() {

@@ -11,6 +11,10 @@ hood_limits::limits! {
     DRAIN: Duration = Duration::from_secs(5), "time that requests may take to end when the server stops", "they are cut";
     SANDBOXES_OF_A_COMMAND: usize = 8, "sandboxes of the server inside `hood run` and `hood ask`", "create is refused", "start a server: `hood serve`";
 
+    AUDIT_QUEUE: usize = 16_384, "audit entries on their way to the store", "further ones are counted as lost, in the log and in `/metrics`";
+    AUDIT_BATCH: usize = 512, "audit entries written at once", "the rest is written next";
+    AUDIT_PRUNE: Duration = Duration::from_secs(600), "time between two looks for audit entries that are too old", "they are forgotten then";
+
     RUN_AROUND: Duration = Duration::from_secs(600), "life of the sandbox of `hood run` beyond the program's own limit", "it ends";
     RUN_FAREWELL: Duration = Duration::from_secs(10), "time to end the sandbox of an interrupted `hood run`", "its deadline ends it";
     RUN_PROGRAM: u64 = 16 << 20, bytes, "a program on standard input of `hood run`", "it is refused";

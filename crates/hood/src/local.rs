@@ -36,7 +36,16 @@ impl DataDir {
         &self.path
     }
 
-    /// Makes the directory, readable by root alone: it holds keys and other people's files.
+    /// Whether this process may look into it; also into one that does not exist yet.
+    pub(crate) fn is_ours(&self) -> bool {
+        let wanted = rustix::fs::Access::READ_OK | rustix::fs::Access::EXEC_OK;
+        match rustix::fs::access(&self.path, wanted) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => true,
+            Err(_) => false,
+        }
+    }
+
+    /// Makes the directory, readable by its owner alone: it holds keys and other people's files.
     pub(crate) fn create(&self) -> Result<()> {
         fs::DirBuilder::new()
             .recursive(true)

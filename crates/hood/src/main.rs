@@ -2,10 +2,12 @@
 #![forbid(unsafe_code)]
 
 mod cli; // arguments as data
-mod commands; // one file a command
+mod commands;
+mod config; // one file a command
 mod exit; // exit codes, and how errors are shown
 mod limits;
 mod local; // the data directory
+mod rights; // root, or root of a namespace of one's own
 mod serve;
 mod terminal; // the only way to the user's eyes
 
@@ -16,12 +18,14 @@ use clap::Parser;
 
 use cli::{Cli, Command};
 use commands::Context;
-use exit::{Exit, Hinted};
+use exit::Exit;
 
 fn main() -> ExitCode {
     // Before anything starts a thread: the warden makes and joins namespaces, for which it must be alone.
-    if std::env::args().nth(1).as_deref() == Some(hood_driver_native::WARDEN_COMMAND) {
-        return hood_driver_native::run_warden();
+    match std::env::args().nth(1).as_deref() {
+        Some(hood_driver_native::WARDEN_COMMAND) => return hood_driver_native::run_warden(),
+        Some(hood_driver_native::PROBE_COMMAND) => return hood_driver_native::run_probe(),
+        _ => {}
     }
     let cli = Cli::parse();
     let context = Context::new(&cli.global);
@@ -30,9 +34,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command, context: &Context) -> Result<Exit> {
-    if command.may_serve() {
-        enter_private_mounts(&command)?;
-    }
+    rights::take(&command, context)?;
     start_log(&command, context.verbose);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -42,19 +44,6 @@ fn run(command: Command, context: &Context) -> Result<Exit> {
     // A thread that still waits for standard input would hold up the end for ever.
     runtime.shutdown_background();
     outcome
-}
-
-/// What a server mounts is then seen by nobody else. Only root can serve; `run` and `ask` may do without.
-fn enter_private_mounts(command: &Command) -> Result<()> {
-    if rustix::process::geteuid().is_root() {
-        hood_driver_native::enter_private_mounts().context("cannot make a mount namespace")?;
-    } else if matches!(command, Command::Serve(_)) {
-        let message = "`hood serve` must be started as root: there is no rootless mode";
-        return Err(
-            Hinted::new(message, "use `sudo hood serve`; `hood doctor` shows what stands here").into()
-        );
-    }
-    Ok(())
 }
 
 fn start_log(command: &Command, verbose: bool) {

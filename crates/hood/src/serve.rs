@@ -1,5 +1,6 @@
 //! `hood serve`: configuration → build → run → drain. The only place that names a concrete driver, store and dialect.
 
+mod audit;
 mod embedded;
 mod gate;
 mod key;
@@ -16,10 +17,10 @@ use anyhow::{Context, Result};
 use axum::Router;
 use axum::routing::get;
 use hood_dialect_e2b::{App, StoredKeys};
-use hood_driver_api::{Bytes, Check, Driver, Wall};
+use hood_driver_api::{Bytes, Check, Driver, Mode, Wall};
 use hood_driver_native::NativeDriver;
-use hood_engine::Engine;
 use hood_engine::ports::Templates;
+use hood_engine::{Engine, World};
 use hood_store::SqliteStore;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -43,6 +44,8 @@ static JOINER: &[u8] = include_bytes!(env!("HOOD_JOINER"));
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(crate) data_dir: DataDir,
+    /// With which rights this process builds walls.
+    pub(crate) mode: Mode,
     /// Where templates are; usually the same.
     pub(crate) templates: DataDir,
     pub(crate) listen: SocketAddr,
@@ -52,6 +55,8 @@ pub(crate) struct Options {
     pub(crate) domain: Option<String>,
     /// Walls that it may start without.
     pub(crate) without: Without,
+    /// The configuration file.
+    pub(crate) config: crate::config::File,
 }
 
 /// Everything that is up, before the first request.
@@ -66,6 +71,8 @@ struct Server {
     key_is_new: bool,
     /// Walls that the server has started without.
     missing: Vec<Check>,
+    /// Writes what the gate records.
+    audit: audit::Writer,
     _lock: Lock,
 }
 
@@ -95,9 +102,9 @@ pub(crate) async fn run(options: &Options) -> Result<()> {
 async fn build(options: &Options) -> Result<Server> {
     let data_dir = &options.data_dir;
     // Before anything is made. The limit of layers is only known when it has been tried.
-    let mut found = hood_driver_native::checks(data_dir.path());
+    let mut found = hood_driver_native::checks(options.mode, data_dir.path());
     found.retain(|check| check.wall != Wall::Disk);
-    walls::verdict(&found, &options.without)?;
+    walls::verdict(options.mode, &found, &options.without)?;
     data_dir.create()?;
     let lock = data_dir.lock()?;
     let store =
@@ -129,18 +136,20 @@ async fn build_around(
     lock: Lock,
 ) -> Result<Server> {
     let data_dir = &options.data_dir;
-    let missing = walls::verdict(&driver.checks(), &options.without)?;
+    let missing = walls::verdict(options.mode, &driver.checks(), &options.without)?;
     let engine_config =
         hood_engine::Config { max_sandboxes: options.max_sandboxes, ..hood_engine::Config::default() };
-    let engine = Engine::new(
-        engine_config,
-        driver.clone(),
-        Arc::new(gate::NoGate),
-        store.clone(),
-        templates.clone(),
-        Arc::new(SystemClock),
-        Arc::new(KernelEntropy),
-    );
+    let (audit_log, audit) = audit::start(store.clone(), options.config.gate.keep_audit());
+    let audit_dropped = audit_log.dropped();
+    let world = World {
+        driver: driver.clone(),
+        gate: Arc::new(gate::NoGate),
+        store: store.clone(),
+        templates: templates.clone(),
+        clock: Arc::new(SystemClock),
+        entropy: Arc::new(KernelEntropy),
+    };
+    let engine = Engine::new(engine_config, world);
     let recovered = engine.recover().await.context("cannot bring the store in order")?;
     if recovered.ended + recovered.swept > 0 {
         tracing::info!(ended = recovered.ended, swept = recovered.swept, "swept what an earlier run left");
@@ -152,13 +161,14 @@ async fn build_around(
         .with_context(|| format!("cannot listen on {}; choose another with `--listen`", options.listen))?;
     let address = listener.local_addr()?;
     let domain = options.domain.clone().unwrap_or_else(|| address.to_string());
-    let app = App::new(engine.clone(), Arc::new(StoredKeys(store)), templates, &domain);
-    let registry = metrics::registry(&engine);
+    let app = App::new(engine.clone(), Arc::new(StoredKeys(store.clone())), templates, &domain);
+    let registry = metrics::registry(&engine, audit_dropped);
     let local = Router::new().route("/metrics", get(move || std::future::ready(metrics::render(&registry))));
+    let local = local.merge(audit::router(store, app.clone()));
     let router = hood_dialect_e2b::router_beside(app, local);
     let url = format!("http://{address}");
     data_dir.write_server(&url)?;
-    Ok(Server { engine, driver, listener, router, url, key, key_is_new, missing, _lock: lock })
+    Ok(Server { engine, driver, listener, router, url, key, key_is_new, missing, audit, _lock: lock })
 }
 
 /// In the background: the first sandbox of a template should find its nursery warm.
@@ -180,12 +190,13 @@ async fn serve(server: Server, stop: CancellationToken) -> Result<()> {
     let service = listener::with_reset(server.router).into_make_service_with_connect_info::<PerConnection>();
     let serving = axum::serve(Listener(server.listener), service)
         .with_graceful_shutdown(async move { graceful.cancelled().await });
-    let (engine, driver) = (server.engine, server.driver);
+    let (engine, driver, audit) = (server.engine, server.driver, server.audit);
     let ending = async {
         stop.cancelled().await;
         tracing::info!("stopping");
         engine.stop().await;
         driver.close().await;
+        audit.stop().await;
         drained.cancel();
         // Sandboxes are ended first, which cuts their streams.
         tokio::time::sleep(DRAIN).await;

@@ -100,6 +100,7 @@ impl Store {
             cpu: recipe.resources.cpu,
             memory_mib: recipe.resources.memory_mib,
             nursery: recipe.nursery.clone(),
+            walls: recipe.walls,
         })
     }
 }

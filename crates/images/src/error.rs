@@ -10,7 +10,7 @@ use crate::limits::FREE_MIN;
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// Layers hold files of many owners, and building them mounts.
-    #[error("templates are built as root")]
+    #[error("templates are built as root, or as root of a user namespace")]
     NotRoot,
     /// A program of the host that the build needs.
     #[error("`{tool}` is not installed")]

@@ -29,5 +29,5 @@ pub use build::BuildOptions;
 pub use error::{BuildError, StoreError};
 pub use key::LayerKey;
 pub use progress::{Progress, Silent};
-pub use recipe::{Nursery, Recipe, RecipeError, Resources, Step, Tree, is_template_name, shipped};
+pub use recipe::{Nursery, Recipe, RecipeError, Resources, Step, Tree, Walls, is_template_name, shipped};
 pub use store::{Freed, Manifest, Store, Template};

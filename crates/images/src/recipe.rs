@@ -40,6 +40,9 @@ pub struct Recipe {
     /// A kernel that may be kept warm and forked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nursery: Option<Nursery>,
+    /// What its sandboxes may do that others may not. Not taken over from `from`.
+    #[serde(default, skip_serializing_if = "Walls::are_whole")]
+    pub walls: Walls,
     /// One layer each, bottom first.
     #[serde(rename = "step")]
     pub steps: Vec<Step>,
@@ -53,6 +56,16 @@ pub struct Resources {
     pub cpu: u32,
     /// Memory, MiB.
     pub memory_mib: u64,
+}
+
+/// Walls that a template opens, each by name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Walls {
+    /// Programs may make user namespaces and, as root of those, the other kinds: for bubblewrap and browsers, which build
+    /// a sandbox of their own. More of the kernel is within reach then; `SECURITY.md` says what.
+    #[serde(default)]
+    pub nested_user_namespaces: bool,
 }
 
 /// A kernel that may be kept warm and forked: what to start, and what to load before the first fork.
@@ -239,6 +252,15 @@ impl Recipe {
             Some(word) => Err(RecipeError::Word { name: self.name.clone(), word: word.clone() }),
             None => Ok(()),
         }
+    }
+}
+
+// === impl Walls ===
+
+impl Walls {
+    /// Nothing is opened.
+    pub(crate) fn are_whole(&self) -> bool {
+        *self == Self::default()
     }
 }
 

@@ -4,14 +4,23 @@
 //! asks [`decide`] about each connection and does what it says. Start at [`decide`].
 #![forbid(unsafe_code)]
 
+mod ask;
+mod closed;
 mod decide;
+pub mod limits;
 mod name;
+mod pattern;
 mod policy;
 mod range;
+mod request;
 
-pub use decide::{Attempt, Protocol, Reason, Verdict, decide};
-pub use name::{Name, ParseNameError, Pattern};
+pub use ask::may_ask;
+pub use closed::{closed, closed_under};
+pub use decide::{Attempt, FirstBytes, HTTP_PORTS, Protocol, Reason, Verdict, decide};
+pub use name::{Name, ParseNameError};
+pub use pattern::Pattern;
 pub use policy::{
     Allow, Base, Budget, Ceiling, HostRule, HttpRule, Policy, ProxyTls, Socks5, Target, Transform,
 };
 pub use range::{ParseRangeError, Range};
+pub use request::decide_request;

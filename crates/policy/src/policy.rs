@@ -1,12 +1,13 @@
 //! What one sandbox may do, and what no sandbox of a profile may exceed.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Pattern, Range};
+use crate::{Name, Pattern, Range};
 
 /// What one sandbox may reach. The default reaches nothing.
 ///
@@ -29,6 +30,9 @@ pub struct Policy {
     pub hosts: Vec<HostRule>,
     /// How much and how fast.
     pub budget: Budget,
+    /// Which profile of the server's configuration bounds it; `None` for the default one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
     /// Lets through what it would refuse, and records it as refused. Closed ranges stay closed.
     pub log_only: bool,
 }
@@ -155,5 +159,50 @@ impl Default for Ceiling {
     /// Everything public, no closed range.
     fn default() -> Self {
         Self { policy: Policy { base: Base::Open, ..Policy::default() }, open: Vec::new() }
+    }
+}
+
+// === impl Policy ===
+
+impl Policy {
+    /// The rule for requests to this host: one that names it, else the longest pattern that means it. Rules are not
+    /// merged.
+    pub fn host_rule(&self, name: &Name) -> Option<&HostRule> {
+        let fitting = self.hosts.iter().filter(|rule| rule.host.matches(name));
+        fitting.max_by_key(|rule| rule.host.rank())
+    }
+}
+
+// === impl Allow ===
+
+impl Allow {
+    /// Whether it speaks of connections to this port.
+    pub(crate) fn speaks_of(&self, port: u16) -> bool {
+        self.ports.is_empty() || self.ports.contains(&port)
+    }
+
+    /// Whether it names this host.
+    pub(crate) fn names(&self, name: &Name) -> bool {
+        matches!(&self.to, Target::Name(pattern) if pattern.matches(name))
+    }
+}
+
+// === impl Target ===
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Range(range) => range.fmt(f),
+            Self::Name(pattern) => pattern.fmt(f),
+        }
+    }
+}
+
+// === impl HostRule ===
+
+impl HostRule {
+    /// Whether some requests to the host are refused.
+    pub fn limits_requests(&self) -> bool {
+        !self.requests.is_empty()
     }
 }

@@ -5,11 +5,13 @@
 //! `schema/` holds the migrations.
 #![forbid(unsafe_code)]
 
+mod audit;
 mod keys;
 pub mod limits;
 mod open;
 mod sqlite;
 mod worker;
 
+pub use audit::{AuditFound, AuditQuery, AuditRow};
 pub use open::OpenError;
 pub use sqlite::SqliteStore;

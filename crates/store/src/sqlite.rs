@@ -201,7 +201,7 @@ fn end_of(record: &Record) -> (Option<i64>, bool) {
 }
 
 /// Nanoseconds since 1970, at the ends of what fits (the years 1677 and 2262) where they do not.
-fn nanos(at: OffsetDateTime) -> i64 {
+pub(crate) fn nanos(at: OffsetDateTime) -> i64 {
     let nanos = at.unix_timestamp_nanos();
     nanos.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }

@@ -31,12 +31,12 @@ impl FakeGate {
 
 impl Gate for FakeGate {
     fn open(&self, record: &Record, _outlets: Outlets) {
-        self.lock().insert(record.id.clone(), record.policy.clone());
+        self.lock().insert(record.id.clone(), Policy::clone(&record.policy));
     }
 
     fn enforce(&self, record: &Record) {
         if let Some(policy) = self.lock().get_mut(&record.id) {
-            *policy = record.policy.clone();
+            *policy = Policy::clone(&record.policy);
         }
     }
 

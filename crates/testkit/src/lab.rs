@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hood_engine::{Config, CreateError, Engine, NewSandbox, Record, TeamId};
+use hood_engine::{Config, CreateError, Engine, NewSandbox, Record, TeamId, World};
 
 use crate::{FakeDriver, FakeGate, FakeTemplates, FixedEntropy, HandClock, MemoryStore, eventually};
 
@@ -53,15 +53,15 @@ impl Lab {
     ) -> Self {
         let templates = Arc::new(FakeTemplates::default());
         let gate = Arc::new(FakeGate::default());
-        let engine = Engine::new(
-            config,
-            driver.clone(),
-            gate.clone(),
-            store.clone(),
+        let world = World {
+            driver: driver.clone(),
+            gate: gate.clone(),
+            store: store.clone(),
             templates,
-            clock.clone(),
-            entropy.clone(),
-        );
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+        };
+        let engine = Engine::new(config, world);
         Self { engine, driver, gate, store, clock, entropy, team: TeamId("team".into()) }
     }
 

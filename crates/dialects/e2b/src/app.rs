@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
 use hood_engine::ports::{Store, StoreError, Templates};
 use hood_engine::{Engine, TeamId};
 use sha2::{Digest, Sha256};
@@ -42,6 +44,11 @@ pub struct App {
 }
 
 impl App {
+    /// Whose API key a request carries, or the answer to one that carries none: for routes of the host's own.
+    pub async fn caller(&self, headers: &HeaderMap) -> Result<TeamId, Response> {
+        crate::extract::team_of(self, headers).await.map_err(IntoResponse::into_response)
+    }
+
     /// `domain` is what clients are told for `get_host()`, with its port where it is not 443
     /// (`fumehood.test:8443`); hosts of the form `<port>-<id>.<domain>` are routed into sandboxes.
     pub fn new(engine: Engine, keys: Arc<dyn Keys>, templates: Arc<dyn Templates>, domain: &str) -> Self {

@@ -38,20 +38,25 @@ impl FromRequestParts<App> for Caller {
     type Rejection = Reply;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Reply> {
-        let Some(key) = api_key(&parts.headers) else {
-            return Err(Reply::new(
-                StatusCode::UNAUTHORIZED,
-                "no API key came with the request; send it as `X-API-Key`, or run `eval \"$(hood env)\"` for the SDKs",
-            ));
-        };
-        match app.keys.team_of(key).await {
-            Ok(Some(team)) => Ok(Self(team)),
-            Ok(None) => Err(Reply::new(
-                StatusCode::UNAUTHORIZED,
-                "this API key is not known here; `hood env` prints the one of this server",
-            )),
-            Err(cause) => Err(Reply::internal("checking the API key", &cause)),
-        }
+        team_of(app, &parts.headers).await.map(Self)
+    }
+}
+
+/// Whose key the request carries.
+pub(crate) async fn team_of(app: &App, headers: &HeaderMap) -> Result<TeamId, Reply> {
+    let Some(key) = api_key(headers) else {
+        return Err(Reply::new(
+            StatusCode::UNAUTHORIZED,
+            "no API key came with the request; send it as `X-API-Key`, or run `eval \"$(hood env)\"` for the SDKs",
+        ));
+    };
+    match app.keys.team_of(key).await {
+        Ok(Some(team)) => Ok(team),
+        Ok(None) => Err(Reply::new(
+            StatusCode::UNAUTHORIZED,
+            "this API key is not known here; `hood env` prints the one of this server",
+        )),
+        Err(cause) => Err(Reply::internal("checking the API key", &cause)),
     }
 }
 

@@ -90,6 +90,8 @@ pub struct Isolation {
 pub enum Mode {
     /// The host's root.
     Root,
+    /// An ordinary user's, as root of a user namespace of that user's own.
+    Rootless,
 }
 
 /// The network of a sandbox.
@@ -98,6 +100,8 @@ pub enum Mode {
 pub enum Network {
     /// Loopback, and nothing else.
     None,
+    /// Loopback, and connections through the gate.
+    Gate,
 }
 
 /// The text names no wall.
@@ -140,12 +144,17 @@ impl Wall {
         }
     }
 
-    /// Whether a server may start without it.
-    pub const fn need(self) -> Need {
-        match self {
+    /// Whether a server with these rights may start without it.
+    pub const fn need(self, mode: Mode) -> Need {
+        match (self, mode) {
             // A full disk hurts the host's other work, but lets nothing out.
-            Self::Disk => Need::UnlessToldOtherwise,
-            Self::HostSettings => Need::Never,
+            (Self::Disk, _) => Need::UnlessToldOtherwise,
+            (Self::HostSettings, _) => Need::Never,
+            // What the kernel gives to root alone, or to a user only through an administrator. None of them is what
+            // keeps a sandbox in: without them it can take more of the machine than its share.
+            (Self::Memory | Self::Cpu | Self::Pids | Self::TreeKill | Self::Idmap, Mode::Rootless) => {
+                Need::UnlessToldOtherwise
+            }
             _ => Need::Always,
         }
     }
@@ -163,6 +172,22 @@ impl FromStr for Wall {
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let found = Self::ALL.into_iter().find(|wall| wall.name() == name);
         found.ok_or_else(|| ParseWallError(name.chars().take(64).collect()))
+    }
+}
+
+// === impl Mode ===
+
+impl Mode {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Root, Self::Rootless];
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Root => "root",
+            Self::Rootless => "rootless",
+        })
     }
 }
 
@@ -194,6 +219,14 @@ mod tests {
             assert_eq!(json, serde_json::json!(wall.name()));
         }
         assert!("roof".parse::<Wall>().expect_err("no wall").to_string().contains("tree_kill"));
+    }
+
+    #[test]
+    fn without_root_only_what_bounds_a_sandbox_can_be_spared() {
+        let spared = |mode| Wall::ALL.into_iter().filter(move |w| w.need(mode) == Need::UnlessToldOtherwise);
+        let names = |mode| spared(mode).map(Wall::name).collect::<Vec<_>>();
+        assert_eq!(names(Mode::Root), ["disk"]);
+        assert_eq!(names(Mode::Rootless), ["memory", "cpu", "pids", "tree_kill", "disk", "idmap"]);
     }
 
     #[test]

@@ -14,6 +14,6 @@ mod units;
 pub use driver::{ByteStream, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Usage};
 pub use ids::{ParseIdError, SandboxId};
 pub use isolation::{Check, Isolation, Mode, Need, Network, ParseWallError, Standing, Wall};
-pub use outlets::Outlets;
+pub use outlets::{Outlets, Refused};
 pub use spec::{Nursery, RootFs, RootMode, Spec};
 pub use units::{Bytes, MilliCpu, Resources};

@@ -33,6 +33,7 @@ async fn run(guest: &'static [u8], data: &str, layers: &[String]) -> anyhow::Res
                 key: "probe".into(),
                 layers: layers.iter().map(Into::into).collect(),
                 nursery: None,
+                nested_user_namespaces: false,
             },
             root_mode: RootMode::Writable,
             resources: Resources {

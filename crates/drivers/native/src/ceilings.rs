@@ -8,8 +8,8 @@
 use std::fs;
 use std::io;
 
+use crate::ids::MAX_SLOTS;
 use crate::sys::namespaces;
-use crate::templates::MAX_SLOTS;
 
 /// inotify instances of one sandbox: what an ordinary host gives each of its users.
 pub(crate) const INOTIFY_INSTANCES: u32 = 128;
@@ -34,6 +34,21 @@ pub(crate) fn raise_inotify() -> Vec<String> {
 fn raise(path: &str, wanted: u64) -> io::Result<()> {
     let present: u64 = fs::read_to_string(path)?.trim().parse().map_err(io::Error::other)?;
     if present < wanted { fs::write(path, wanted.to_string()) } else { Ok(()) }
+}
+
+/// Share of the user's inotify ceilings that all sandboxes of a server without root get together, as a divisor.
+const SHARE_OF_USER: u64 = 2;
+
+/// Without root what sandboxes use is also counted for the user who runs the server, whose editor needs file watches,
+/// too. So the server's own user namespace gets a part of what the host gives a user.
+pub(crate) fn leave_inotify_to_user() -> io::Result<()> {
+    for name in ["max_user_instances", "max_user_watches"] {
+        let text = fs::read_to_string(format!("/proc/sys/fs/inotify/{name}"))?;
+        let given: u64 = text.trim().parse().map_err(io::Error::other)?;
+        let own = format!("/proc/sys/user/{}", name.replace("_user_", "_inotify_"));
+        fs::write(own, (given / SHARE_OF_USER).to_string())?;
+    }
+    Ok(())
 }
 
 /// Lifts this process's limits that the kernel freezes into a user namespace it makes. Best effort: without

@@ -10,10 +10,15 @@
 //!                              /<sandbox id>/    the guest; c-<n>/ below it are the guest's own
 //! <v1 memory|cpu|pids>/hood-<instance>/<sandbox id>/
 //! ```
+//!
+//! Without root the tree hangs beneath the process's own group, if that was handed to the user ([`delegated`]); and if
+//! not, there are no groups: then killing goes by process, and nothing is limited.
 
+mod delegated;
 mod files;
 mod life;
 mod mounts;
+mod unlimited;
 mod v1;
 mod v2;
 
@@ -23,6 +28,7 @@ use std::time::Duration;
 
 use hood_driver_api::{Bytes, Resources, SandboxId};
 
+pub(crate) use delegated::Delegated;
 pub(crate) use life::{Life, TemplateGroup};
 pub(crate) use mounts::Mounts;
 
@@ -53,11 +59,22 @@ pub(crate) trait Limits: Send + Sync {
     /// Removes every group of the instance and returns how many there were.
     fn remove_all(&self) -> io::Result<usize>;
 
-    /// Reads its counters.
-    fn meter(&self, id: &SandboxId, template: &TemplateGroup) -> io::Result<Meter>;
+    /// Reads its counters; `None` where nothing counts.
+    fn meter(&self, id: &SandboxId, template: &TemplateGroup) -> io::Result<Option<Meter>>;
+
+    /// Whether the kernel refuses processes beyond the sandbox's ceiling.
+    fn holds_pids(&self) -> bool;
 
     /// How the sandbox sees its own groups.
     fn views(&self) -> Vec<View>;
+}
+
+/// The back end without root: whichever controllers were handed to the user.
+pub(crate) fn limits_of_user(delegated: Option<&Delegated>) -> Box<dyn Limits> {
+    match delegated {
+        Some(own) if !own.controllers.is_empty() => Box::new(v2::V2::beneath(own)),
+        _ => Box::new(unlimited::Unlimited),
+    }
 }
 
 /// The back end this host needs, or what is missing for any.

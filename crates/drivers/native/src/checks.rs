@@ -1,6 +1,7 @@
 //! What this host allows: `hood doctor`, the start-up message and a sandbox's detail.
 
-use std::collections::BTreeMap;
+mod user;
+
 use std::fs;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -9,6 +10,7 @@ use hood_driver_api::{Check, Isolation, Mode, Network, Standing, Wall};
 
 use crate::cgroup::Mounts;
 use crate::layer;
+use crate::rootless;
 use crate::sys::btrfs;
 
 /// The oldest kernel that the driver is built for (reference `walls.md` 10).
@@ -17,12 +19,20 @@ const OLDEST_KERNEL: (u32, u32) = (6, 1);
 /// Says what to do where layers have no size limit.
 const DISK_ADVICE: &str = "put the data directory on btrfs, or `apt-get install btrfs-progs` and load the modules `btrfs` and `loop`";
 
-/// Looks at the host, for a server on this data directory, which need not exist; changes nothing.
-pub fn run(data_dir: &Path) -> Vec<Check> {
+/// Looks at the host, for a server in this mode on this data directory, which need not exist; changes nothing.
+pub fn run(mode: Mode, data_dir: &Path) -> Vec<Check> {
     let mounts = Mounts::read().unwrap_or_default();
-    let mut checks = vec![kernel(), privilege(), namespaces()];
-    checks.extend(controllers(&mounts));
-    checks.extend([tree_kill(&mounts), disk(data_dir), seccomp()]);
+    let mut checks = vec![kernel()];
+    match mode {
+        Mode::Root => {
+            checks.extend([privilege(), namespaces()]);
+            checks.extend(controllers(&mounts));
+            checks.extend([tree_kill(&mounts), disk(data_dir)]);
+            checks.push(full(Wall::Idmap, "a range of ids for each sandbox"));
+        }
+        Mode::Rootless => checks.extend(user::run(&mounts, namespaces())),
+    }
+    checks.push(seccomp());
     checks.extend(host_settings());
     checks
 }
@@ -48,11 +58,15 @@ fn kernel() -> Check {
 }
 
 fn privilege() -> Check {
-    if rustix::process::geteuid().is_root() {
+    if rootless::mode() == Mode::Root {
         return full(Wall::Privilege, "root");
     }
-    let advice = "start `hood serve` as root; there is no rootless mode";
-    less(Wall::Privilege, Standing::Missing, "not root", advice)
+    less(
+        Wall::Privilege,
+        Standing::Missing,
+        "not root",
+        "start it with sudo; or without root, with fewer walls",
+    )
 }
 
 fn namespaces() -> Check {
@@ -120,18 +134,15 @@ pub(crate) fn no_disk_limit(why: &str) -> Check {
 }
 
 /// The walls around each sandbox of a server whose start found these.
-pub(crate) fn isolation(driver: &str, checks: &[Check]) -> Isolation {
+pub(crate) fn isolation(driver: &str, mode: Mode, checks: &[Check]) -> Isolation {
     // Facts of the host: no walls of a sandbox.
     const OF_THE_HOST: [Wall; 3] = [Wall::Kernel, Wall::Privilege, Wall::HostSettings];
-    // Layers come in by mounts with maps of their own, or creation fails.
-    let mut walls = BTreeMap::from([(Wall::Idmap, Standing::Full)]);
-    walls.extend(
-        checks
-            .iter()
-            .filter(|check| !OF_THE_HOST.contains(&check.wall))
-            .map(|check| (check.wall, check.standing)),
-    );
-    Isolation { driver: driver.to_owned(), mode: Mode::Root, network: Network::None, walls }
+    let walls = checks
+        .iter()
+        .filter(|check| !OF_THE_HOST.contains(&check.wall))
+        .map(|check| (check.wall, check.standing))
+        .collect();
+    Isolation { driver: driver.to_owned(), mode, network: Network::Gate, walls }
 }
 
 fn seccomp() -> Check {
@@ -176,6 +187,8 @@ fn host_settings() -> Vec<Check> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
@@ -186,9 +199,8 @@ mod tests {
             no_disk_limit("there are no loop devices"),
             less(Wall::HostSettings, Standing::Partial, "kernel.pid_max is 1", "raise it"),
         ];
-        let walls = isolation("native", &checks).walls;
-        let expected =
-            [(Wall::Memory, Standing::Full), (Wall::Disk, Standing::Missing), (Wall::Idmap, Standing::Full)];
+        let walls = isolation("native", Mode::Rootless, &checks).walls;
+        let expected = [(Wall::Memory, Standing::Full), (Wall::Disk, Standing::Missing)];
         assert_eq!(walls, BTreeMap::from(expected));
     }
 }

@@ -3,31 +3,34 @@
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use hood_driver_api::{
-    ByteStream, Bytes, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Isolation,
-    Outlets, RootFs, SandboxId, Spec, Usage, Wall,
+    ByteStream, Bytes, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Isolation, Mode,
+    Outlets, RootFs, SandboxId, Spec, Usage,
 };
 use hood_wire::{ForkRequest, GuestEvent, HostMessage};
 use rustix::fs::{MemfdFlags, SealFlags};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 
-use crate::ceilings;
-use crate::cgroup::{self, Life, Limits, Mounts};
+use crate::cgroup::{Life, Limits, Mounts};
 use crate::checks;
 use crate::control::{Control, Writer};
+use crate::ground::Ground;
 use crate::helper::{Warden, step};
+use crate::ids::Ids;
 use crate::instance;
 use crate::layer::Layers;
 use crate::netdoor::NetDoor;
+use crate::network;
 use crate::root::Statics;
-use crate::sandbox::{self, Sandbox};
+use crate::rootless;
+use crate::sandbox::{self, Ready, Sandbox};
 use crate::seccomp::{self, Who};
-use crate::templates::Templates;
+use crate::templates::{Live, Templates};
 
 /// A guest listens a few milliseconds after its exec; a host under load may need longer.
 pub(crate) const READY_LIMIT: Duration = Duration::from_secs(20);
@@ -61,6 +64,7 @@ pub struct NativeDriver {
 
 /// Everything that all sandboxes share.
 pub(crate) struct Host {
+    pub(crate) mode: Mode,
     pub(crate) warden: Warden,
     pub(crate) life: Life,
     pub(crate) limits: Box<dyn Limits>,
@@ -70,7 +74,7 @@ pub(crate) struct Host {
     pub(crate) guest: OwnedFd,
     pub(crate) joiner: OwnedFd,
     pub(crate) payload_filters: seccomp::Programs,
-    netdoor: NetDoor,
+    pub(crate) netdoor: NetDoor,
     swept: usize,
     /// What the start has found; of layers, what is really so.
     checks: Vec<Check>,
@@ -82,19 +86,8 @@ const NAME: &str = "native";
 struct Entry {
     sandbox: Sandbox,
     watch: tokio::task::AbortHandle,
-}
-
-/// Ends and removes what a server on `data_dir` has left on the host: processes and cgroups. Its files are the caller's.
-/// Does nothing while no server ever ran there.
-pub fn sweep(data_dir: &Path) -> Result<(), DriverError> {
-    let existing = instance::existing(data_dir).map_err(|e| step("sweep", e))?;
-    let Some(instance) = existing else { return Ok(()) };
-    let mounts = Mounts::read().map_err(|e| step("sweep", e))?;
-    if let Some(v2) = &mounts.v2 {
-        Life::sweep(v2, &instance, END_PATIENCE).map_err(|e| step("sweep", e))?;
-    }
-    let limits = cgroup::limits(&mounts, &instance).map_err(DriverError::Host)?;
-    limits.remove_all().map_err(|e| step("sweep", e)).map(drop)
+    /// Holds a socket in the sandbox's network, which would live as long.
+    reporter: tokio::task::AbortHandle,
 }
 
 impl NativeDriver {
@@ -104,35 +97,23 @@ impl NativeDriver {
         let host = |what: &str, error: &dyn std::fmt::Display| DriverError::Host(format!("{what}: {error}"));
         let instance = instance::id(&config.data_dir).map_err(|e| host("data directory", &e))?;
         let mounts = Mounts::read().map_err(|e| host("mountinfo", &e))?;
-        let v2 = mounts.v2.clone().ok_or_else(|| {
-            DriverError::Host(
-                "cgroup2 is not mounted: `mount -t cgroup2 none /sys/fs/cgroup/unified`".to_owned(),
-            )
-        })?;
-        let swept = Life::sweep(&v2, &instance, END_PATIENCE).map_err(|e| step("sweep", e))?;
-        let life = Life::new(&v2, &instance).map_err(|e| step("cgroup", e))?;
-        let limits = cgroup::limits(&mounts, &instance).map_err(DriverError::Host)?;
-        let swept = swept.max(limits.remove_all().map_err(|e| step("sweep", e))?);
-        let (layers, why_no_quota) =
-            Layers::open(&config.data_dir, config.layers).map_err(|e| step("layers", e))?;
+        let mode = rootless::mode();
+        let ground = match mode {
+            Mode::Root => Ground::of_root(config, &mounts, &instance)?,
+            Mode::Rootless => Ground::of_user(config, &mounts, &instance)?,
+        };
+        let Ground { life, limits, layers, swept, checks } = ground;
         let swept = swept.max(layers.remove_all().map_err(|e| step("sweep", e))?);
-        let mut checks = checks::run(&config.data_dir);
-        if let Some(why) = &why_no_quota {
-            checks.retain(|check| check.wall != Wall::Disk);
-            checks.push(checks::no_disk_limit(why));
-        }
         let statics = Statics::read(&limits.views()).map_err(|e| step("dev", e))?;
-        for advice in ceilings::raise_inotify() {
-            tracing::warn!(%advice, "one sandbox can use up the file watches of all");
-        }
         let payload_filters = seccomp::Programs::of(Who::Payload).map_err(|e| host("filter", &e))?;
         let shared = Host {
-            warden: Warden::start().map_err(|e| step("warden", e))?,
+            mode,
+            warden: Warden::start(&instance).map_err(|e| step("warden", e))?,
             life,
             limits,
             layers,
             statics,
-            templates: Templates::default(),
+            templates: Templates::new(Ids::of(mode)),
             guest: sealed_program("hood-guest", config.guest).map_err(|e| step("guest program", e))?,
             joiner: sealed_program("hood-joiner", config.joiner).map_err(|e| step("joiner", e))?,
             payload_filters,
@@ -165,11 +146,15 @@ impl NativeDriver {
     async fn build(&self, spec: Spec, events: EventSink) -> Result<Outlets, DriverError> {
         let raised = self.blocking(move |host| sandbox::raise(host, &spec)).await?;
         match raised.wait_until_ready().await {
-            Ok((sandbox, control)) => {
+            Ok(Ready { sandbox, listeners, control }) => {
                 let id = sandbox.id.clone();
                 let watch =
                     tokio::task::spawn(watch(self.host.clone(), self.clone(), id.clone(), control, events));
-                let entry = Arc::new(Entry { sandbox, watch: watch.abort_handle() });
+                let (tell, refused) = mpsc::channel(network::REPORTS_WAITING);
+                let reporter = tokio::task::spawn(network::report(listeners.refused, tell));
+                let outlets = Outlets { refused: Some(refused), ..listeners.outlets };
+                let (watch, reporter) = (watch.abort_handle(), reporter.abort_handle());
+                let entry = Arc::new(Entry { sandbox, watch, reporter });
                 lock(&self.sandboxes).insert(id, entry.clone());
                 let host = self.host.clone();
                 tokio::task::spawn_blocking(move || {
@@ -177,7 +162,7 @@ impl NativeDriver {
                         tracing::debug!(%error, "nothing made ahead");
                     }
                 });
-                Ok(Outlets::default())
+                Ok(outlets)
             }
             Err((sandbox, error)) => {
                 self.blocking(move |host| sandbox.take_away(host)).await?;
@@ -267,6 +252,7 @@ impl Driver for NativeDriver {
     async fn destroy(&self, id: &SandboxId) -> Result<(), DriverError> {
         let Some(entry) = lock(&self.sandboxes).remove(id) else { return Ok(()) };
         entry.watch.abort();
+        entry.reporter.abort();
         let (driver, id) = (self.clone(), id.clone());
         let end = tokio::task::spawn(async move {
             let taken = entry.clone();
@@ -302,11 +288,19 @@ impl Driver for NativeDriver {
     }
 
     fn isolation(&self) -> Isolation {
-        checks::isolation(NAME, &self.host.checks)
+        checks::isolation(NAME, self.host.mode, &self.host.checks)
     }
 }
 
 impl Host {
+    /// Sees to it that the template has a nursery, or soon will have one. Without root there is none: its forks would
+    /// enter their sandboxes by groups.
+    pub(crate) fn tend(self: &Arc<Self>, live: &Arc<Live>, root: &RootFs) {
+        if self.mode == Mode::Root {
+            live.cradle.tend(self, live, root);
+        }
+    }
+
     /// Builders end, and the instance's groups go.
     fn close(&self) {
         self.templates.end_all();

@@ -24,13 +24,15 @@ pub(crate) struct Warden {
 }
 
 impl Warden {
-    /// Starts this same program as the warden.
-    pub(crate) fn start() -> io::Result<Self> {
+    /// Starts this same program as the warden. The instance is for its command line, and that of its builders: by it
+    /// they are found when nothing else is left to tell them by.
+    pub(crate) fn start(instance: &str) -> io::Result<Self> {
         let (ours, theirs) = socket::pair()?;
         socket::set_receive_timeout(&ours, ANSWER_LIMIT)?;
         let mut command = Command::new("/proc/self/exe");
         command
             .arg(WARDEN_COMMAND)
+            .arg(instance)
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::null())
@@ -47,12 +49,21 @@ impl Warden {
         fds.into_iter().next().ok_or_else(|| protocol("user namespace"))
     }
 
-    /// A builder over `count` ids from `base`, living in `group`.
-    pub(crate) fn builder(&self, base: u32, count: u32, group: &OwnedFd) -> Result<Builder, DriverError> {
+    /// A builder over `count` ids from `base`, living in `group` where there are groups.
+    pub(crate) fn builder(
+        &self,
+        base: u32,
+        count: u32,
+        group: Option<&OwnedFd>,
+    ) -> Result<Builder, DriverError> {
         let (ours, theirs) = socket::pair().map_err(|e| step("builder", e))?;
         socket::set_receive_timeout(&ours, ANSWER_LIMIT).map_err(|e| step("builder", e))?;
-        self.ask(&ToWarden::Builder { base, count }, &[theirs.as_fd(), group.as_fd()])?;
-        Ok(Builder { socket: Mutex::new(ours) })
+        let fds: Vec<_> = [Some(&theirs), group].into_iter().flatten().map(AsFd::as_fd).collect();
+        self.ask(&ToWarden::Builder { base, count }, &fds)?;
+        drop(theirs);
+        // Its first word is a handle on itself.
+        let process = answer(&ours)?.into_iter().next().ok_or_else(|| protocol("builder"))?;
+        Ok(Builder { socket: Mutex::new(ours), process })
     }
 
     fn ask(&self, request: &ToWarden, fds: &[BorrowedFd<'_>]) -> Result<Vec<OwnedFd>, DriverError> {
@@ -75,9 +86,16 @@ impl Drop for Warden {
 /// A template's builder.
 pub(crate) struct Builder {
     socket: Mutex<OwnedFd>,
+    /// PID 1 of the template's pid namespace.
+    process: OwnedFd,
 }
 
 impl Builder {
+    /// Ends it, and with it everything in its pid namespace; waits until all of it is gone.
+    pub(crate) fn end(&self, patience: Duration) -> io::Result<()> {
+        crate::rootless::end(&self.process, patience)
+    }
+
     /// Puts up the walls of one sandbox: the guest's pidfd and its network namespace.
     pub(crate) fn build(
         &self,

@@ -1,14 +1,15 @@
 //! Writable layers: one per sandbox, with a hard size where the host allows one.
 
 mod pool;
+mod tree;
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use hood_driver_api::{Bytes, SandboxId};
-use rustix::fs::{AtFlags, Dir, Mode, OFlags};
+use rustix::fs::{Dir, Mode, OFlags};
 
 use crate::sys::btrfs;
 
@@ -61,6 +62,14 @@ impl Layers {
             }
             Err(why) => (Self { dir: open_dir(&path)?, kind: Kind::Plain, mounted: None }, Some(why)),
         })
+    }
+
+    /// In `data_dir`, as plain directories: all that a server without root can have.
+    pub(crate) fn plain(data_dir: &Path) -> io::Result<Self> {
+        let path = data_dir.join("writable");
+        std::fs::create_dir_all(&path)?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700))?;
+        Ok(Self { dir: open_dir(&path)?, kind: Kind::Plain, mounted: None })
     }
 
     /// How sizes are held.
@@ -119,7 +128,7 @@ impl Layers {
     fn remove_named(&self, name: &str) -> io::Result<()> {
         let removed = match self.kind {
             Kind::Btrfs { .. } => btrfs::delete_subvolume(self.dir.as_fd(), name),
-            Kind::Plain => remove_tree(self.dir.as_fd(), name),
+            Kind::Plain => tree::remove(self.dir.as_fd(), name),
         };
         match removed {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -146,23 +155,4 @@ pub(crate) fn image(data_dir: &Path) -> PathBuf {
 
 pub(crate) fn open_dir(path: &Path) -> io::Result<OwnedFd> {
     Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
-}
-
-/// Removes a tree that a sandbox wrote: by handle, link by link never followed.
-fn remove_tree(parent: BorrowedFd<'_>, name: &str) -> io::Result<()> {
-    match rustix::fs::unlinkat(parent, name, AtFlags::empty()) {
-        Ok(()) => return Ok(()),
-        Err(rustix::io::Errno::ISDIR | rustix::io::Errno::PERM) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let dir = btrfs::open_dir(parent, name)?;
-    for entry in Dir::read_from(&dir)? {
-        let entry = entry?;
-        let entry = entry.file_name().to_bytes();
-        if entry != b"." && entry != b".." {
-            let entry = std::str::from_utf8(entry).map_err(io::Error::other)?;
-            remove_tree(dir.as_fd(), entry)?;
-        }
-    }
-    Ok(rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?)
 }

@@ -10,14 +10,18 @@ mod cgroup;
 mod checks;
 mod control;
 mod driver;
+mod ground;
 mod helper;
+mod ids;
 mod instance;
 mod layer;
 pub mod limits;
 mod netdoor;
+mod network;
 mod nursery;
 mod random;
 mod root;
+mod rootless;
 mod sandbox;
 mod seccomp;
 mod stopwatch;
@@ -26,8 +30,12 @@ mod templates;
 mod warden;
 
 pub use checks::run as checks;
-pub use driver::{Config, NativeDriver, sweep};
+pub use driver::{Config, NativeDriver};
+pub use ground::sweep;
 pub use helper::WARDEN_COMMAND;
+pub use rootless::{
+    PROBE_COMMAND, Purpose, RootlessError, enter as enter_rootless, mode, probe as run_probe,
+};
 #[cfg(fuzzing)]
 pub use seccomp::fuzz;
 pub use warden::run as run_warden;

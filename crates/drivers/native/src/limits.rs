@@ -3,12 +3,14 @@
 
 use std::time::Duration;
 
-use crate::{ceilings, driver, helper, netdoor, nursery, sandbox, templates};
+use crate::{ceilings, driver, helper, ids, netdoor, nursery, sandbox};
 
 hood_limits::limits! {
-    MAX_TEMPLATES: u32 = templates::MAX_TEMPLATES, "templates with living sandboxes at once", "an idle one makes room; where none is idle, create is refused";
-    MAX_SLOTS: u32 = templates::MAX_SLOTS, "sandboxes of one template at once", "create is refused";
-    RANGE: u32 = templates::RANGE, "user and group ids of one sandbox", "higher ids do not exist inside: EINVAL";
+    MAX_TEMPLATES: u32 = ids::MAX_TEMPLATES, "templates with living sandboxes at once", "an idle one makes room; where none is idle, create is refused";
+    MAX_SLOTS: u32 = ids::MAX_SLOTS, "sandboxes of one template at once", "create is refused";
+    RANGE: u32 = ids::RANGE, "user and group ids of one sandbox", "higher ids do not exist inside: EINVAL";
+    SHARED_SLOTS: u32 = ids::SHARED_SLOTS, "sandboxes of one template at once, of a server without root", "create is refused";
+    SHARED_RANGE: u32 = ids::SHARED_RANGE, "user and group ids of one sandbox, beside `nobody`, of a server without root", "higher ids do not exist inside: EINVAL";
     MAX_AT_ONCE: usize = driver::MAX_AT_ONCE, "sandboxes being built or removed at once", "the others wait";
     READY: Duration = driver::READY_LIMIT, "time until a new sandbox's guest answers", "create fails";
     END: Duration = driver::END_PATIENCE, "time until the processes of a killed sandbox are gone", "the attempt to remove it has failed";
@@ -30,7 +32,8 @@ hood_limits::limits! {
     INOTIFY_INSTANCES: u32 = ceilings::INOTIFY_INSTANCES, "inotify instances inside", "EMFILE";
     INOTIFY_WATCHES: u32 = ceilings::INOTIFY_WATCHES, "inotify watches inside", "ENOSPC";
     /// Nobody inside needs one.
-    NAMESPACES: u32 = 0, "namespaces made inside, of each kind", "EPERM or ENOSPC";
+    NAMESPACES: u32 = 0, "namespaces made inside, of each kind", "EPERM or ENOSPC", "opened by name: template (`walls.nested_user_namespaces`)";
+    NESTED_NAMESPACES: u32 = 64, "namespaces made inside, of each kind but cgroup and time, where the template opens them", "ENOSPC";
     FANOTIFY: u32 = 0, "fanotify groups and marks inside", "EPERM or EMFILE";
     SHM_SHARE: u64 = sandbox::SHM_SHARE, "part of a sandbox's memory that `/dev/shm` may take, as a divisor", "ENOSPC", "with the memory: create call (`hood.memoryMB`), template";
     RUN: u64 = 16 << 20, bytes, "files in `/run`", "ENOSPC";

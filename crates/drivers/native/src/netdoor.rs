@@ -1,7 +1,7 @@
-//! The one way for bytes into a sandbox: a socket opened inside its network namespace from outside.
+//! The server's sockets in a sandbox: the one way for bytes into it, and the gate's listeners for those out of it.
 //!
 //! A network namespace is entered by a thread, and only that thread changes. So one thread of our own does nothing but
-//! enter and connect (7 µs each, reference `walls.md` 1.2), and hands the socket back to whoever asked.
+//! enter and open sockets (7 µs each, reference `walls.md` 1.2), and hands them to whoever asked.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -13,6 +13,7 @@ use hood_driver_api::DialError;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use tokio::sync::oneshot;
 
+use crate::network::{self, Listeners};
 use crate::sys::namespaces;
 
 /// Connections waiting for the thread; beyond it, dialling is refused.
@@ -26,10 +27,9 @@ pub(crate) struct NetDoor {
     requests: SyncSender<Request>,
 }
 
-struct Request {
-    netns: Arc<OwnedFd>,
-    address: SocketAddr,
-    reply: oneshot::Sender<io::Result<TcpStream>>,
+enum Request {
+    Dial { netns: Arc<OwnedFd>, address: SocketAddr, reply: oneshot::Sender<io::Result<TcpStream>> },
+    Listen { netns: Arc<OwnedFd>, reply: oneshot::Sender<io::Result<Listeners>> },
 }
 
 impl NetDoor {
@@ -61,9 +61,18 @@ impl NetDoor {
         })
     }
 
+    /// The gate's listeners in a new sandbox's network. Blocks.
+    pub(crate) fn listen(&self, netns: &Arc<OwnedFd>) -> io::Result<Listeners> {
+        let (reply, answer) = oneshot::channel();
+        let request = Request::Listen { netns: netns.clone(), reply };
+        // Unlike a dial, a creation has waited for its turn: it may wait here.
+        self.requests.send(request).map_err(|_| io::ErrorKind::BrokenPipe)?;
+        answer.blocking_recv().map_err(|_| io::ErrorKind::BrokenPipe)?
+    }
+
     async fn try_dial(&self, netns: &Arc<OwnedFd>, address: SocketAddr) -> io::Result<tokio::net::TcpStream> {
         let (reply, answer) = oneshot::channel();
-        let request = Request { netns: netns.clone(), address, reply };
+        let request = Request::Dial { netns: netns.clone(), address, reply };
         self.requests.try_send(request).map_err(|error| match error {
             TrySendError::Full(_) => {
                 io::Error::new(io::ErrorKind::WouldBlock, "too many connections are waiting")
@@ -84,18 +93,25 @@ impl NetDoor {
 
 fn serve(queue: &Receiver<Request>) {
     while let Ok(request) = queue.recv() {
-        let socket = open(&request);
         // Whoever asked may have left.
-        drop(request.reply.send(socket));
+        match request {
+            Request::Dial { netns, address, reply } => drop(reply.send(dial(&netns, &address))),
+            Request::Listen { netns, reply } => drop(reply.send(listen(&netns))),
+        }
     }
 }
 
-fn open(request: &Request) -> io::Result<TcpStream> {
-    namespaces::enter_network(request.netns.as_fd())?;
-    let family = if request.address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+fn listen(netns: &OwnedFd) -> io::Result<Listeners> {
+    namespaces::enter_network(netns.as_fd())?;
+    network::listen()
+}
+
+fn dial(netns: &OwnedFd, address: &SocketAddr) -> io::Result<TcpStream> {
+    namespaces::enter_network(netns.as_fd())?;
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
-    match rustix::net::connect(&socket, &request.address) {
+    match rustix::net::connect(&socket, address) {
         Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(TcpStream::from(socket)),
         Err(error) => Err(error.into()),
     }

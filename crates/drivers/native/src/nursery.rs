@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::control::Writer;
 use crate::driver::Host;
 use crate::helper::step;
-use crate::root;
+use crate::root::{self, Made};
 use crate::sys::socket;
 use crate::templates::Live;
 use crate::warden::messages::Nurse;
@@ -273,6 +273,10 @@ impl Nursery {
     }
 }
 
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// From a wait status to an exit status, or a negative signal number.
 fn decode(status: i32) -> i32 {
     let signal = status & 0x7f;
@@ -285,14 +289,14 @@ fn start(
     root: &RootFs,
     recipe: &Recipe,
 ) -> Result<(Arc<Nursery>, OwnedFd), DriverError> {
-    let maps = host.templates.own_maps(live, &host.warden)?;
-    let files = root::read_only(root, &maps).map_err(|e| step("nursery's root", e))?;
-    let (dev, _sys) = host.statics.make(&maps).map_err(|e| step("nursery's dev", e))?;
+    let owners = host.templates.own_owners(live, &host.warden)?;
+    let files = root::read_only(root, &owners).map_err(|e| step("nursery's root", e))?;
+    let Made { dev, .. } = host.statics.make(&owners).map_err(|e| step("nursery's dev", e))?;
     let group = live.group.nursery().map_err(|e| step("nursery's cgroup", e))?;
     let settings = Settings {
         imports: &recipe.imports,
         warm_up: &recipe.warm_up,
-        filter: host.payload_filter.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat(),
+        filter: hex(&host.payload_filters.bytes(root.nested_user_namespaces)),
         keep_capabilities: hood_wire::PAYLOAD_CAPABILITIES,
     };
     let settings = settings_file(&settings).map_err(|e| step("nursery's settings", e))?;

@@ -13,31 +13,46 @@ use rustix::mount::{
     fsconfig_set_string, fsmount, fsopen, open_tree,
 };
 
-pub(crate) use statics::Statics;
+pub(crate) use statics::{Made, Statics, node_names};
 
 use crate::layer::{Layer, UPPER, WORK};
+use crate::network;
 use crate::sys::idmap::{Forbid, set_attributes};
-use crate::templates::Maps;
+use crate::templates::Owners;
 
 /// The overlay of a template's layers under a writable one, ids mapped to the sandbox's range.
 ///
 /// Made by the host, not inside: only then do renames of directories work and can nobody inside forge the overlay's
 /// marks (reference `walls.md` 1.3). Layers go in by descriptor, so that no host path shows in `mountinfo`.
-pub(crate) fn overlay(root: &RootFs, layer: &Layer, maps: &Maps) -> io::Result<OwnedFd> {
-    let lowers = lowers(root, maps)?;
+///
+/// Without root the marks are `user.overlay.*`, which the overlay hides from inside as it does the others, and renames
+/// of directories of the layers beneath fail with EXDEV: programs copy instead, as between two disks.
+pub(crate) fn overlay(root: &RootFs, layer: &Layer, owners: &Owners) -> io::Result<OwnedFd> {
+    let lowers = lowers(root, owners)?;
     // Upper and work must lie on one mount: map the layer's directory and open both beneath the clone.
-    let writable = mapped(layer.dir.as_fd(), maps.userns.as_fd(), Forbid::default())?;
+    let writable = dressed(layer.dir.as_fd(), owners, Forbid::default())?;
     let upper = open_beneath(&writable, UPPER)?;
     let work = open_beneath(&writable, WORK)?;
-    match by_descriptor(&lowers, &upper, &work) {
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => by_name(&lowers, &upper, &work),
+    let marks = match owners {
+        Owners::Mapped(_) => Marks::Trusted,
+        Owners::OnDisk(_) => Marks::User,
+    };
+    match by_descriptor(&lowers, &upper, &work, marks) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => by_name(&lowers, &upper, &work, marks),
         other => other,
     }
 }
 
+/// Where the overlay keeps its marks.
+#[derive(Debug, Clone, Copy)]
+enum Marks {
+    Trusted,
+    User,
+}
+
 /// A template's layers alone, ids mapped to the template's own range: what its nursery lives in.
-pub(crate) fn read_only(root: &RootFs, maps: &Maps) -> io::Result<OwnedFd> {
-    let lowers = lowers(root, maps)?;
+pub(crate) fn read_only(root: &RootFs, owners: &Owners) -> io::Result<OwnedFd> {
+    let lowers = lowers(root, owners)?;
     // An overlay needs two layers; one is its own view.
     let [_, _, ..] = lowers.as_slice() else {
         return lowers.into_iter().next().ok_or_else(|| io::ErrorKind::NotFound.into());
@@ -53,9 +68,27 @@ pub(crate) fn read_only(root: &RootFs, maps: &Maps) -> io::Result<OwnedFd> {
     Ok(fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
 }
 
-fn lowers(root: &RootFs, maps: &Maps) -> io::Result<Vec<OwnedFd>> {
-    let map = |path: &PathBuf| mapped(open_layer(path)?.as_fd(), maps.userns.as_fd(), Forbid::WRITE);
-    root.layers.iter().rev().map(map).collect()
+fn lowers(root: &RootFs, owners: &Owners) -> io::Result<Vec<OwnedFd>> {
+    let dress = |path: &PathBuf| {
+        let layer = open_layer(path)?;
+        check_owner(&layer, owners)?;
+        dressed(layer.as_fd(), owners, Forbid::WRITE)
+    };
+    root.layers.iter().rev().map(dress).collect()
+}
+
+/// A template that was built by root is of no use to a server without, and the other way round: inside, every file would
+/// belong to somebody else.
+fn check_owner(layer: &OwnedFd, owners: &Owners) -> io::Result<()> {
+    let (expected, by) = match owners {
+        Owners::Mapped(_) => (0, "root"),
+        Owners::OnDisk(id) => (*id, "this user"),
+    };
+    if rustix::fs::fstat(layer)?.st_uid == expected {
+        return Ok(());
+    }
+    let message = format!("they were not built by {by}: build the template with the account that serves it");
+    Err(io::Error::new(io::ErrorKind::InvalidData, message))
 }
 
 /// An overlay in the making, with its lower layers.
@@ -79,23 +112,29 @@ fn name(layer: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", layer.as_raw_fd())
 }
 
-fn by_descriptor(lowers: &[OwnedFd], upper: &OwnedFd, work: &OwnedFd) -> io::Result<OwnedFd> {
+fn by_descriptor(lowers: &[OwnedFd], upper: &OwnedFd, work: &OwnedFd, marks: Marks) -> io::Result<OwnedFd> {
     let context = lowers_by_descriptor(lowers)?;
     fsconfig_set_fd(context.as_fd(), "upperdir", upper.as_fd())?;
     fsconfig_set_fd(context.as_fd(), "workdir", work.as_fd())?;
-    finish(context)
+    finish(context, marks)
 }
 
-fn by_name(lowers: &[OwnedFd], upper: &OwnedFd, work: &OwnedFd) -> io::Result<OwnedFd> {
+fn by_name(lowers: &[OwnedFd], upper: &OwnedFd, work: &OwnedFd, marks: Marks) -> io::Result<OwnedFd> {
     let context = lowers_by_name(lowers)?;
     fsconfig_set_string(context.as_fd(), "upperdir", name(upper))?;
     fsconfig_set_string(context.as_fd(), "workdir", name(work))?;
-    finish(context)
+    finish(context, marks)
 }
 
-fn finish(context: OwnedFd) -> io::Result<OwnedFd> {
-    fsconfig_set_string(context.as_fd(), "redirect_dir", "on")?;
-    fsconfig_set_string(context.as_fd(), "metacopy", "on")?;
+fn finish(context: OwnedFd, marks: Marks) -> io::Result<OwnedFd> {
+    match marks {
+        Marks::Trusted => {
+            fsconfig_set_string(context.as_fd(), "redirect_dir", "on")?;
+            fsconfig_set_string(context.as_fd(), "metacopy", "on")?;
+        }
+        // The kernel takes neither of the two with it.
+        Marks::User => rustix::mount::fsconfig_set_flag(context.as_fd(), "userxattr")?,
+    }
     // A crash of the host loses the sandbox anyway: no need to sync for it.
     rustix::mount::fsconfig_set_flag(context.as_fd(), "volatile")?;
     fsconfig_create(context.as_fd())?;
@@ -110,30 +149,55 @@ fn open_beneath(dir: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(dir, name, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-/// A detached clone of what `at` shows, with mapped ids.
-fn mapped(at: BorrowedFd<'_>, userns: BorrowedFd<'_>, forbid: Forbid) -> io::Result<OwnedFd> {
+/// A detached clone of what `at` shows, with the sandbox's ids. A clone also keeps the host's path out of `mountinfo`.
+fn dressed(at: BorrowedFd<'_>, owners: &Owners, forbid: Forbid) -> io::Result<OwnedFd> {
     let flags =
         OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
     let tree = open_tree(at, "", flags)?;
-    set_attributes(tree.as_fd(), forbid, Some(userns))?;
+    let userns = match owners {
+        Owners::Mapped(maps) => Some(maps.userns.as_fd()),
+        Owners::OnDisk(_) => None,
+    };
+    set_attributes(tree.as_fd(), forbid, userns)?;
     Ok(tree)
 }
 
 /// Writes what names the sandbox into its writable layer: its own to change, and nothing relies on it.
-pub(crate) fn write_identity(layer: &Layer, hostname: &str, machine_id: &str) -> io::Result<()> {
+pub(crate) fn write_identity(
+    layer: &Layer,
+    owners: &Owners,
+    hostname: &str,
+    machine_id: &str,
+) -> io::Result<()> {
     rustix::fs::mkdirat(&layer.upper, "etc", Mode::from_raw_mode(0o755))?;
     let etc = crate::sys::btrfs::open_dir(layer.upper.as_fd(), "etc")?;
+    owners.give(&layer.upper)?;
+    owners.give(&etc)?;
     let hosts = format!("127.0.0.1 localhost {hostname}\n::1 localhost ip6-localhost ip6-loopback\n");
     for (name, text) in [
         ("hostname", format!("{hostname}\n")),
         ("hosts", hosts),
         ("machine-id", format!("{machine_id}\n")),
-        // Nobody answers: a name look-up fails at once instead of waiting for a server.
-        ("resolv.conf", "options timeout:1 attempts:1\n".to_owned()),
+        // The gate's resolver; questions to any other server reach it, too.
+        ("resolv.conf", format!("nameserver {}\n", network::GATE.0)),
     ] {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&etc, name, flags, Mode::from_raw_mode(0o644))?;
         rustix::io::write(&file, text.as_bytes())?;
+        owners.give(&file)?;
     }
     Ok(())
+}
+
+impl Owners {
+    /// What the server has made for root inside belongs to it.
+    fn give(&self, file: &OwnedFd) -> io::Result<()> {
+        match self {
+            Self::Mapped(_) => Ok(()),
+            Self::OnDisk(id) => {
+                let (uid, gid) = (rustix::fs::Uid::from_raw(*id), rustix::fs::Gid::from_raw(*id));
+                Ok(rustix::fs::fchown(file, Some(uid), Some(gid))?)
+            }
+        }
+    }
 }

@@ -8,7 +8,10 @@
 //! | layer | writable layer with its size | deleted |
 //! | mounts | overlay, `/dev`, `/sys`: detached | with their last descriptor and the namespace |
 //! | walls | namespaces and the guest, by the builder | with the processes |
+//! | listeners | the gate's, in the sandbox's network | by whoever was given them |
 //! | guest | configuration sent, `Ready` read | with the processes |
+//!
+//! Without root there may be no groups, and there are no maps: see [`crate::rootless`].
 //!
 //! Taking away derives every name from the id, runs in reverse, goes on after an error, and may run twice.
 
@@ -18,16 +21,18 @@ use std::os::unix::net::UnixStream as StdUnixStream;
 use std::sync::Arc;
 
 use base64::Engine;
-use hood_driver_api::{DriverError, RootFs, RootMode, SandboxId, Spec, Usage};
+use hood_driver_api::{DriverError, Mode, RootFs, RootMode, SandboxId, Spec, Usage};
 use hood_wire::{ForkRequest, GuestConfig, GuestEvent, PROTOCOL};
 
 use crate::control::{Control, Writer};
 use crate::driver::{END_PATIENCE, Host, READY_LIMIT};
 use crate::helper::step;
 use crate::layer::Kind;
+use crate::network::Listeners;
 use crate::nursery::Place;
 use crate::random;
-use crate::root;
+use crate::root::{self, Made};
+use crate::rootless;
 use crate::stopwatch::Stopwatch;
 use crate::templates::{Live, Slot};
 use crate::warden::messages::{Build, Role};
@@ -51,15 +56,23 @@ pub(crate) struct Sandbox {
 /// What is there before the guest has answered.
 pub(crate) struct Raised {
     pub(crate) sandbox: Sandbox,
+    listeners: Listeners,
     control: StdUnixStream,
     config: GuestConfig,
     watch: Stopwatch,
 }
 
+/// What is there when it has.
+pub(crate) struct Ready {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) listeners: Listeners,
+    pub(crate) control: Control,
+}
+
 /// Starts the template's builder and its nursery.
 pub(crate) fn prepare(host: &Arc<Host>, root: &RootFs) -> Result<(), DriverError> {
     let live = host.templates.open(root, &host.warden, &host.life)?;
-    live.cradle.tend(host, &live, root);
+    host.tend(&live, root);
     Ok(())
 }
 
@@ -74,20 +87,33 @@ pub(crate) fn raise(host: &Arc<Host>, spec: &Spec) -> Result<Raised, DriverError
 
 fn attempt(host: &Arc<Host>, spec: &Spec) -> Result<Raised, DriverError> {
     let live = host.templates.open(&spec.root, &host.warden, &host.life)?;
-    live.cradle.tend(host, &live, &spec.root);
+    host.tend(&live, &spec.root);
     let slot = live.slot()?;
     let mut watch = Stopwatch::start();
     let raised = raise_in(host, spec, &live, &slot, &mut watch);
     match raised {
         Ok(Up { pidfd, netns, control }) => {
             let sandbox = Sandbox { id: spec.id.clone(), netns: Arc::new(netns), pidfd, live, _slot: slot };
-            Ok(Raised { sandbox, control, config: config(host, spec), watch })
+            // Before the guest is told who it is, and so before any program inside runs.
+            match host.netdoor.listen(&sandbox.netns) {
+                Ok(listeners) => {
+                    watch.lap("listeners");
+                    Ok(Raised { sandbox, listeners, control, config: config(host, spec), watch })
+                }
+                Err(error) => {
+                    if let Err(undo) = sandbox.take_away(host) {
+                        tracing::warn!(sandbox.id = %spec.id, error = %undo, "a failed creation left something behind");
+                    }
+                    Err(step("listeners", error))
+                }
+            }
         }
         Err(error) => {
             if is_helper_gone(&error) {
                 host.templates.forget(&spec.root);
             }
-            if let Err(undo) = take_away(host, &live, &spec.id) {
+            // What the builder had begun it has ended itself.
+            if let Err(undo) = take_away(host, &live, &spec.id, None) {
                 tracing::warn!(sandbox.id = %spec.id, error = %undo, "a failed creation left something behind");
             }
             Err(error)
@@ -110,34 +136,41 @@ fn raise_in(
     watch: &mut Stopwatch,
 ) -> Result<Up, DriverError> {
     let id = &spec.id;
-    let maps = host.templates.maps(slot, &host.warden)?;
+    let owners = host.templates.owners(slot, &host.warden)?;
     watch.lap("maps");
     let tasks = host.limits.make(id, &live.group, &spec.resources).map_err(|e| step("limits", e))?;
     watch.lap("limits");
-    let group = live.group.make(id, slot.first_id_outside()).map_err(|e| step("life group", e))?;
+    let group = live.group.make(id, slot.root_outside()).map_err(|e| step("life group", e))?;
     watch.lap("life group");
     let layer = host.layers.make(id, spec.resources.disk).map_err(|e| step("layer", e))?;
     watch.lap("layer");
-    root::write_identity(&layer, id.as_str(), &random::hex::<16>()).map_err(|e| step("identity", e))?;
+    root::write_identity(&layer, &owners, id.as_str(), &random::hex::<16>())
+        .map_err(|e| step("identity", e))?;
     watch.lap("identity");
-    let overlay = root::overlay(&spec.root, &layer, &maps).map_err(|e| overlay_error(spec, e))?;
+    let overlay = root::overlay(&spec.root, &layer, &owners).map_err(|e| overlay_error(spec, e))?;
     watch.lap("overlay");
-    let (dev, sys) = host.statics.make(&maps).map_err(|e| step("dev", e))?;
+    let Made { dev, sys, nodes } = host.statics.make(&owners).map_err(|e| step("dev", e))?;
     watch.lap("dev");
     let (ours, theirs) = StdUnixStream::pair().map_err(|e| step("control socket", e))?;
 
-    let mut roles = vec![Role::Root, Role::Dev, Role::Sys, Role::Guest, Role::Control, Role::Group];
-    let mut fds =
-        vec![overlay.as_fd(), dev.as_fd(), sys.as_fd(), host.guest.as_fd(), theirs.as_fd(), group.as_fd()];
-    for file in &tasks {
-        roles.push(Role::Tasks);
-        fds.push(file.as_fd());
+    let mut roles = vec![Role::Root, Role::Dev, Role::Sys, Role::Guest, Role::Control];
+    let mut fds = vec![overlay.as_fd(), dev.as_fd(), sys.as_fd(), host.guest.as_fd(), theirs.as_fd()];
+    let groups = group.iter().map(|fd| (Role::Group, fd));
+    let nodes = nodes.iter().map(|fd| (Role::Node, fd));
+    for (role, fd) in groups.chain(nodes).chain(tasks.iter().map(|fd| (Role::Tasks, fd))) {
+        roles.push(role);
+        fds.push(fd.as_fd());
     }
+    let ids = slot.ids();
+    // Behind a controller it is a second fence; without one it is the only.
+    let fence = if host.limits.holds_pids() { SECOND_FENCE } else { 1 };
     let build = Build {
         roles,
         hostname: id.as_str().to_owned(),
-        first_id: slot.first_id(),
-        max_processes: u64::from(spec.resources.pids) * SECOND_FENCE,
+        root: ids.root,
+        account: ids.account,
+        lines: ids.lines,
+        max_processes: u64::from(spec.resources.pids) * fence,
         shm_bytes: spec.resources.memory.0 / SHM_SHARE,
         boot_id: random::uuid(),
         writable: match &spec.root_mode {
@@ -145,6 +178,7 @@ fn raise_in(
             RootMode::ReadOnlyExcept(dir) => Some(dir.clone()),
         },
         views: host.limits.views(),
+        nested_user_namespaces: spec.root.nested_user_namespaces,
     };
     let (pidfd, netns) = live.builder.build(build, &fds)?;
     watch.lap("walls");
@@ -154,8 +188,13 @@ fn raise_in(
 /// What only the driver knows of a guest's configuration.
 fn config(host: &Host, spec: &Spec) -> GuestConfig {
     let mut config = spec.guest.clone();
-    config.nursery = spec.root.nursery.as_ref().map(|nursery| nursery.language.clone());
-    config.filter = base64::engine::general_purpose::STANDARD.encode(&host.payload_filter);
+    config.nursery = match host.mode {
+        Mode::Root => spec.root.nursery.as_ref().map(|nursery| nursery.language.clone()),
+        // The guest would ask for forks that nobody makes.
+        Mode::Rootless => None,
+    };
+    let filter = host.payload_filters.bytes(spec.root.nested_user_namespaces);
+    config.filter = base64::engine::general_purpose::STANDARD.encode(filter);
     if host.layers.kind() == Kind::Plain {
         config.limits.disk_bytes = 0;
     }
@@ -164,14 +203,14 @@ fn config(host: &Host, spec: &Spec) -> GuestConfig {
 
 impl Raised {
     /// Tells the guest who it is and waits until it listens.
-    pub(crate) async fn wait_until_ready(self) -> Result<(Sandbox, Control), (Sandbox, DriverError)> {
-        let (sandbox, mut watch) = (self.sandbox, self.watch);
+    pub(crate) async fn wait_until_ready(self) -> Result<Ready, (Sandbox, DriverError)> {
+        let (sandbox, listeners, mut watch) = (self.sandbox, self.listeners, self.watch);
         watch.lap("hand over");
         match tokio::time::timeout(READY_LIMIT, greet(self.control, &self.config)).await {
             Ok(Ok(control)) => {
                 watch.lap("guest");
                 tracing::debug!(sandbox.id = %sandbox.id, %watch, "raised");
-                Ok((sandbox, control))
+                Ok(Ready { sandbox, listeners, control })
             }
             Ok(Err(error)) => Err((sandbox, error)),
             Err(_) => Err((sandbox, DriverError::Guest(format!("no answer within {READY_LIMIT:?}")))),
@@ -208,7 +247,7 @@ impl Sandbox {
 
     /// Ends every process and removes everything. Blocks until the last process is gone.
     pub(crate) fn take_away(&self, host: &Host) -> Result<(), DriverError> {
-        take_away(host, &self.live, &self.id)
+        take_away(host, &self.live, &self.id, Some(&self.pidfd))
     }
 
     /// Asks the template's nursery for a kernel inside. The answer goes to the guest.
@@ -228,7 +267,11 @@ impl Sandbox {
 
     /// What it uses.
     pub(crate) fn usage(&self, host: &Host) -> Result<Usage, DriverError> {
-        let meter = host.limits.meter(&self.id, &self.live.group).map_err(|e| step("meter", e))?;
+        let counted = host.limits.meter(&self.id, &self.live.group).map_err(|e| step("meter", e))?;
+        let meter = match counted {
+            Some(meter) => meter,
+            None => rootless::count(&self.pidfd).map_err(|e| step("meter", e))?,
+        };
         // A layer whose quota item is not written yet has used next to nothing.
         let disk = host.layers.usage(&self.id).unwrap_or_default();
         Ok(Usage {
@@ -243,9 +286,12 @@ impl Sandbox {
     }
 }
 
-fn take_away(host: &Host, live: &Live, id: &SandboxId) -> Result<(), DriverError> {
+fn take_away(host: &Host, live: &Live, id: &SandboxId, guest: Option<&OwnedFd>) -> Result<(), DriverError> {
     // All are tried, the first error is told: what one step leaves, the next sweep finds.
-    let life = live.group.end(id, END_PATIENCE).map_err(|e| step("end of the processes", e));
+    let group = live.group.end(id, END_PATIENCE);
+    // Where there are no groups: with the guest, PID 1, everything in its pid namespace ends.
+    let guest = guest.map_or(Ok(()), |guest| rootless::end(guest, END_PATIENCE));
+    let life = group.and(guest).map_err(|e| step("end of the processes", e));
     let limits = host.limits.remove(id).map_err(|e| step("removal of limits", e));
     let layer = host.layers.remove(id).map_err(|e| step("removal of the layer", e));
     life.and(limits).and(layer)
@@ -253,7 +299,7 @@ fn take_away(host: &Host, live: &Live, id: &SandboxId) -> Result<(), DriverError
 
 fn overlay_error(spec: &Spec, error: io::Error) -> DriverError {
     match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::InvalidData => {
             let dirs: Vec<_> = spec.root.layers.iter().map(|p| p.display().to_string()).collect();
             DriverError::Template(format!("{error} ({})", dirs.join(", ")))
         }

@@ -9,7 +9,6 @@ pub(crate) mod clone;
 pub(crate) mod filter;
 pub(crate) mod fork;
 pub(crate) mod idmap;
-pub(crate) mod link;
 pub(crate) mod loopdev;
 pub(crate) mod namespaces;
 pub(crate) mod socket;

@@ -7,22 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use hood_driver_api::{DriverError, RootFs};
 
 use crate::cgroup::{Life, TemplateGroup};
+use crate::driver::END_PATIENCE;
 use crate::helper::{Builder, Warden, step};
+use crate::ids::{Ids, MAX_TEMPLATES, RANGE, SlotIds};
 use crate::nursery::Cradle;
 use crate::warden::messages::IdLine;
-
-/// Ids of one sandbox: what an ordinary system has.
-pub(crate) const RANGE: u32 = 65536;
-
-/// Ids of one template: its builder's range and those of its sandboxes.
-const BLOCK: u32 = RANGE * 2048;
-
-/// Sandboxes of one template at once.
-pub(crate) const MAX_SLOTS: u32 = BLOCK / RANGE - 1;
-
-/// Templates with living sandboxes at once: blocks 1 to 30 of the 32 in the id space. Block 0 is the host's own
-/// accounts, and the last one holds the reserved id -1.
-pub(crate) const MAX_TEMPLATES: u32 = 30;
 
 /// Mapped layers get one more id: on disk 65536 stands for the host's root, who makes the overlay's work files.
 const HOST_ROOT_ON_DISK: u32 = RANGE;
@@ -33,6 +22,7 @@ pub(crate) struct Live {
     pub(crate) group: TemplateGroup,
     pub(crate) cradle: Arc<Cradle>,
     number: u32,
+    ids: Ids,
     slots: Mutex<Slots>,
 }
 
@@ -53,14 +43,27 @@ pub(crate) struct Maps {
     pub(crate) userns: OwnedFd,
 }
 
+/// How the files of a template and of a writable layer get the ids of a sandbox.
+#[derive(Clone)]
+pub(crate) enum Owners {
+    /// Mounts map them.
+    Mapped(Arc<Maps>),
+    /// They lie on disk as they are seen. What is made for root inside belongs to this id, as the server sees it.
+    OnDisk(u32),
+}
+
 /// All templates in use.
-#[derive(Default)]
 pub(crate) struct Templates {
+    ids: Ids,
     live: Mutex<HashMap<String, Arc<Live>>>,
     maps: Mutex<HashMap<u32, Arc<Maps>>>,
 }
 
 impl Templates {
+    pub(crate) fn new(ids: Ids) -> Self {
+        Self { ids, live: Mutex::default(), maps: Mutex::default() }
+    }
+
     /// The template's builder, started when this is its first sandbox.
     pub(crate) fn open(&self, root: &RootFs, warden: &Warden, life: &Life) -> Result<Arc<Live>, DriverError> {
         let mut all = lock(&self.live);
@@ -72,18 +75,19 @@ impl Templates {
             let idle = all.iter().find(|(_, live)| Arc::strong_count(live) == 1).map(|(key, _)| key.clone());
             if let Some(live) = idle.and_then(|key| all.remove(&key)) {
                 live.cradle.clear();
-                live.group.end_all(crate::driver::END_PATIENCE).map_err(|e| step("builder's end", e))?;
+                live.end().map_err(|e| step("builder's end", e))?;
             }
         }
         let used: Vec<u32> = all.values().map(|live| live.number).collect();
         let number = (1..=MAX_TEMPLATES).find(|n| !used.contains(n));
         let number =
             number.ok_or(DriverError::Exhausted { what: "templates in use", limit: MAX_TEMPLATES.into() })?;
-        let base = BLOCK * number;
+        let (base, count) = self.ids.template(number);
         let group = life.template(number, base).map_err(|e| step("template's cgroup", e))?;
         let home = group.builder().map_err(|e| step("template's cgroup", e))?;
-        let builder = warden.builder(base, BLOCK, &home)?;
-        let live = Arc::new(Live { builder, group, cradle: Arc::default(), number, slots: Mutex::default() });
+        let builder = warden.builder(base, count, home.as_ref())?;
+        let (ids, cradle, slots) = (self.ids, Arc::default(), Mutex::default());
+        let live = Arc::new(Live { builder, group, cradle, number, ids, slots });
         all.insert(root.key.clone(), live.clone());
         Ok(live)
     }
@@ -97,27 +101,33 @@ impl Templates {
     pub(crate) fn end_all(&self) {
         for (_, live) in lock(&self.live).drain() {
             live.cradle.clear();
-            if let Err(error) = live.group.end_all(crate::driver::END_PATIENCE) {
+            if let Err(error) = live.end() {
                 tracing::warn!(%error, "a builder did not end");
             }
         }
     }
 
-    /// The maps of a slot.
-    pub(crate) fn maps(&self, slot: &Slot, warden: &Warden) -> Result<Arc<Maps>, DriverError> {
-        self.maps_from(slot.first_id_outside(), warden)
+    /// How a slot's files get their ids.
+    pub(crate) fn owners(&self, slot: &Slot, warden: &Warden) -> Result<Owners, DriverError> {
+        match self.ids.root_on_disk() {
+            0 => self.maps_from(slot.root_outside(), warden).map(Owners::Mapped),
+            id => Ok(Owners::OnDisk(id)),
+        }
     }
 
-    /// The maps of a template's own range, which its nursery sees the files through.
-    pub(crate) fn own_maps(&self, live: &Live, warden: &Warden) -> Result<Arc<Maps>, DriverError> {
-        self.maps_from(BLOCK * live.number, warden)
+    /// How the files that a template's nursery sees get theirs: with the template's own range.
+    pub(crate) fn own_owners(&self, live: &Live, warden: &Warden) -> Result<Owners, DriverError> {
+        match self.ids.root_on_disk() {
+            0 => self.maps_from(live.first_outside(), warden).map(Owners::Mapped),
+            id => Ok(Owners::OnDisk(id)),
+        }
     }
 
     /// Makes the maps of the slot that comes next, unless they are there: off the path of the create that needs them.
     pub(crate) fn make_ahead(&self, live: &Live, warden: &Warden) -> Result<(), DriverError> {
         let next = lock(&live.slots).next;
-        if next < MAX_SLOTS {
-            self.maps_from(BLOCK * live.number + RANGE * (next + 1), warden)?;
+        if self.ids.root_on_disk() == 0 && next < self.ids.max_slots() {
+            self.maps_from(live.first_outside() + self.ids.slot(next).root, warden)?;
         }
         Ok(())
     }
@@ -137,33 +147,41 @@ impl Templates {
 impl Live {
     /// A free slot.
     pub(crate) fn slot(self: &Arc<Self>) -> Result<Slot, DriverError> {
+        let most = self.ids.max_slots();
         let mut slots = lock(&self.slots);
         let index = match slots.free.pop() {
             Some(index) => index,
-            None if slots.next < MAX_SLOTS => {
+            None if slots.next < most => {
                 slots.next += 1;
                 slots.next - 1
             }
             None => {
-                return Err(DriverError::Exhausted {
-                    what: "sandboxes of one template",
-                    limit: MAX_SLOTS.into(),
-                });
+                return Err(DriverError::Exhausted { what: "sandboxes of one template", limit: most.into() });
             }
         };
         Ok(Slot { live: self.clone(), index })
     }
+
+    /// Ends the builder, and with it whatever is left in its pid namespace.
+    fn end(&self) -> std::io::Result<()> {
+        self.builder.end(END_PATIENCE)?;
+        self.group.end_all(END_PATIENCE)
+    }
+
+    fn first_outside(&self) -> u32 {
+        self.ids.template(self.number).0
+    }
 }
 
 impl Slot {
-    /// First id of the sandbox, counted in the template's user namespace.
-    pub(crate) fn first_id(&self) -> u32 {
-        RANGE * (self.index + 1)
+    /// The sandbox's ids, counted in the template's user namespace.
+    pub(crate) fn ids(&self) -> SlotIds {
+        self.live.ids.slot(self.index)
     }
 
-    /// First id of the sandbox on the host.
-    pub(crate) fn first_id_outside(&self) -> u32 {
-        BLOCK * self.live.number + self.first_id()
+    /// Root inside, as the server sees it.
+    pub(crate) fn root_outside(&self) -> u32 {
+        self.live.first_outside() + self.ids().root
     }
 }
 

@@ -23,4 +23,5 @@ mod nursery;
 mod serve;
 mod tree;
 
+pub(crate) use builder::{become_id, expect_byte};
 pub use serve::run;

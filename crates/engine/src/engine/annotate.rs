@@ -18,7 +18,7 @@ impl Engine {
         &self,
         team: &TeamId,
         id: &str,
-        policy: Policy,
+        policy: Box<Policy>,
         notes: BTreeMap<String, Value>,
         internet: Option<bool>,
     ) -> Result<Record, LookupError> {

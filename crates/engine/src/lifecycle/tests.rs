@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 
 use hood_driver_api::{Bytes, MilliCpu, Resources, SandboxId};
-use hood_policy::Policy;
 use time::Duration;
 
 use super::*;
@@ -25,7 +24,7 @@ fn record(state: State) -> Record {
         resources: Resources { memory: Bytes::mib(64), cpu: MilliCpu(500), pids: 32, disk: Bytes::mib(64) },
         metadata: BTreeMap::new(),
         access_token: Token("secret".into()),
-        policy: Policy::default(),
+        policy: Box::default(),
         internet: None,
         notes: BTreeMap::new(),
     }
@@ -95,7 +94,7 @@ fn extending_never_shortens_and_setting_may() {
 #[test]
 fn new_notes_replace_the_old_and_change_nothing_else() {
     let notes = BTreeMap::from([("network".to_owned(), serde_json::json!({"allow": []}))]);
-    let event = Event::SetPolicy { policy: Policy::default(), notes: notes.clone(), internet: Some(false) };
+    let event = Event::SetPolicy { policy: Box::default(), notes: notes.clone(), internet: Some(false) };
     let step = step(&record(State::Running), event, after(5)).expect("running");
     assert_eq!(step.next, Record { internet: Some(false), notes, ..record(State::Running) });
     assert_eq!(step.effects, [Effect::Enforce]);
@@ -109,7 +108,7 @@ fn ended_is_ended() {
         Event::Expire,
         Event::SetDeadline(after(9)),
         Event::ExtendDeadline(after(9)),
-        Event::SetPolicy { policy: Policy::default(), notes: BTreeMap::new(), internet: None },
+        Event::SetPolicy { policy: Box::default(), notes: BTreeMap::new(), internet: None },
     ] {
         check(killed.clone(), event, Err(Refusal::Ended(Why::Killed)));
     }

@@ -184,14 +184,11 @@ async fn a_dialects_notes_can_be_replaced_within_their_bounds() {
     let id = lab.create(secs(60)).await.unwrap().id;
     let notes = |size: usize| BTreeMap::from([("network".to_owned(), serde_json::json!("x".repeat(size)))]);
     let record =
-        lab.engine.set_policy(&lab.team, id.as_str(), Policy::default(), notes(3), Some(true)).await.unwrap();
+        lab.engine.set_policy(&lab.team, id.as_str(), Box::default(), notes(3), Some(true)).await.unwrap();
     assert_eq!((&record.notes, record.internet), (&notes(3), Some(true)));
     assert_eq!(lab.store.record(&id), Some(record));
-    let error = lab
-        .engine
-        .set_policy(&lab.team, id.as_str(), Policy::default(), notes(70_000), None)
-        .await
-        .unwrap_err();
+    let error =
+        lab.engine.set_policy(&lab.team, id.as_str(), Box::default(), notes(70_000), None).await.unwrap_err();
     assert_eq!(error.kind(), Kind::Invalid);
 }
 
@@ -203,7 +200,7 @@ async fn the_gate_follows_the_record_and_is_closed_by_every_end() {
 
     let policy = Policy { log_only: true, ..Policy::default() };
     lab.engine
-        .set_policy(&lab.team, record.id.as_str(), policy.clone(), BTreeMap::new(), None)
+        .set_policy(&lab.team, record.id.as_str(), Box::new(policy.clone()), BTreeMap::new(), None)
         .await
         .unwrap();
     assert_eq!(lab.gate.policy(&record.id), Some(policy));

@@ -122,7 +122,7 @@ impl Kernel {
                 Self::over(None, Arc::new(tree), exit, ours, [Some(stdout), Some(stderr)]).map_err(told)
             }
             Err(reason) => {
-                tree.try_remove();
+                tree.remove();
                 Err(reason)
             }
         }
@@ -290,11 +290,11 @@ impl Kernel {
 impl Drop for Kernel {
     fn drop(&mut self) {
         self.kill();
-        let tree = self.tree.clone();
+        let (tree, pid) = (self.tree.clone(), self.pid);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 for _ in 0..REMOVAL_TRIES {
-                    if tree.try_remove() {
+                    if pid.map_or_else(|| tree.remove(), |pid| tree.try_remove(pid)) {
                         return;
                     }
                     tokio::time::sleep(REMOVAL_PAUSE).await;

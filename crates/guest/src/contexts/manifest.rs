@@ -5,7 +5,8 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use crate::limits::MAX_MANIFEST;
-use rustix::fs::{FileType, Mode, OFlags};
+use crate::reach;
+
 use serde::Deserialize;
 
 /// Where the recipes of our templates put it.
@@ -65,12 +66,8 @@ impl Manifest {
 
 /// A FIFO or a device put in the manifest's place must not hold the guest up.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())?;
-    if FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) != FileType::RegularFile {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
     let mut bytes = Vec::new();
-    std::fs::File::from(file).take(MAX_MANIFEST).read_to_end(&mut bytes)?;
+    reach::regular(path)?.take(MAX_MANIFEST).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -1,8 +1,9 @@
 //! `GET /files`: the bytes of one regular file.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -12,6 +13,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::{Stream, stream};
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use rustix::fs::OFlags;
 
 use super::error::FilesError;
 use super::range::{self, Part};
@@ -20,6 +22,8 @@ use super::signature::Operation;
 use super::{CHUNK, describe, negotiate};
 use crate::app::App;
 use crate::paths;
+use crate::reach;
+use crate::sys::spawn::Identity;
 
 pub(super) async fn download(
     State(app): State<App>,
@@ -37,11 +41,17 @@ pub(super) async fn download(
     let wanted = headers.get(header::RANGE).filter(|_| accepted.identity).cloned();
     let if_range = headers.get(header::IF_RANGE).cloned();
     let name = path.rsplit('/').next().unwrap_or_default().to_owned();
-    let opened = blocking(move || Opened::open(&path, wanted.as_ref(), if_range.as_ref())).await??;
+    let reader = Arc::new(account.identity);
+    let opened = blocking(move || {
+        let opened = reader.act(|| Opened::open(&path, wanted.as_ref(), if_range.as_ref()));
+        let opened = opened.map_err(|error| FilesError::from_io(error, &path))??;
+        Ok::<_, FilesError>((opened, reader))
+    });
+    let (opened, reader) = opened.await??;
     let gzip = accepted.gzip
         && opened.range.is_none()
         && (!accepted.identity || (describe::compresses(&name) && !opened.first.is_empty()));
-    opened.answer(&name, gzip)
+    opened.answer(reader, &name, gzip)
 }
 
 /// A file with its first bytes read: whatever can fail at once has not failed.
@@ -62,10 +72,8 @@ impl Opened {
         if_range: Option<&HeaderValue>,
     ) -> Result<Self, FilesError> {
         // Not to wait for a pipe's other end, nor to take a terminal that a program left lying there.
-        let mut file = OpenOptions::new()
-            .read(true)
-            .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
-            .open(path)
+        let mut file = reach::find(path)
+            .and_then(|handle| reach::reopen(handle, OFlags::RDONLY))
             .map_err(|error| FilesError::from_io(error, path))?;
         let found = file.metadata().map_err(|error| FilesError::from_io(error, path))?;
         if found.is_dir() {
@@ -95,7 +103,7 @@ impl Opened {
         Ok(Self { file, modified, first, length, range })
     }
 
-    fn answer(self, name: &str, gzip: bool) -> Result<Response, FilesError> {
+    fn answer(self, reader: Arc<Identity>, name: &str, gzip: bool) -> Result<Response, FilesError> {
         let mut response = Response::builder()
             .header(header::CONTENT_TYPE, describe::content_type(name))
             .header(header::CONTENT_DISPOSITION, describe::disposition(name))
@@ -116,7 +124,7 @@ impl Opened {
             response = response.header(header::CONTENT_LENGTH, length);
         }
         let rest = self.length.map_or(u64::MAX, |length| length.saturating_sub(self.first.len() as u64));
-        let source = Source { file: self.file, rest, exact: self.length.is_some() };
+        let source = Source { file: self.file, reader, rest, exact: self.length.is_some() };
         let body = if gzip {
             Body::from_stream(compressed(source, self.first))
         } else if rest == 0 {
@@ -131,6 +139,8 @@ impl Opened {
 /// The bytes after the first.
 struct Source {
     file: File,
+    /// Some files of the kernel ask at each reading who reads.
+    reader: Arc<Identity>,
     rest: u64,
     /// The length was promised: a file that shrinks meanwhile is an error, so that nobody takes the half for the whole.
     exact: bool,
@@ -141,7 +151,8 @@ impl Source {
         if self.rest == 0 {
             return Ok(Vec::new());
         }
-        let chunk = read(&mut self.file, self.rest)?;
+        let (file, rest) = (&mut self.file, self.rest);
+        let chunk = self.reader.act(|| read(file, rest))??;
         if chunk.is_empty() && self.exact {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }

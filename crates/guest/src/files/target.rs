@@ -1,34 +1,25 @@
-//! The file that an upload writes.
-//!
-//! It is written in place: clients watch for exactly one CREATE, CHMOD and WRITE, which a temporary file and a rename
-//! would not give. An upload that fails leaves nothing of itself: a new file is removed, and one that was there before
-//! is left empty, since its old content is gone and half of the new one must not pass for the whole.
+//! The file that an upload writes: two buffers in front of its [`Content`].
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::task::JoinHandle;
 
 use super::CHUNK;
+use super::content::Content;
 use super::error::FilesError;
-use crate::filesystem::uploads::{Claim, FileId, Uploads};
-use crate::filesystem::{make, metadata};
-use crate::limits::MAX_REPLACED;
+use crate::filesystem::uploads::Uploads;
 use crate::sys::spawn::Identity;
-
-/// Mode of a new file, before the umask.
-const FILE_MODE: u32 = 0o644;
 
 /// What is left of a small upload is written at once: handing it to a thread would take longer.
 const INLINE: usize = 64 << 10;
 
-/// A file being uploaded: bytes go into one buffer while the other one is written.
+/// A file being uploaded: bytes go into one buffer while the other one is written. The last of the content's holders, the
+/// request or a write still on its way, cleans up.
 pub(super) struct Target {
-    sink: Arc<Sink>,
+    content: Arc<Content>,
+    path: String,
     buffer: Vec<u8>,
     spare: Vec<u8>,
     writing: Option<JoinHandle<io::Result<Vec<u8>>>>,
@@ -36,40 +27,25 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Opens or creates the file, empties it, and gives it its owner and metadata. Waits for another upload into it.
+    /// Begins to write the file at `path` as its owner, with that metadata.
     pub(super) async fn open(
         uploads: &Uploads,
         path: &str,
         owner: &Identity,
         metadata: &BTreeMap<String, String>,
     ) -> Result<Self, FilesError> {
-        let failed = |error| FilesError::from_io(error, path);
-        make::parents(path, owner).map_err(failed)?;
-        for _ in 0..MAX_REPLACED {
-            let (file, new) = open(path).map_err(failed)?;
-            let found = file.metadata().map_err(failed)?;
-            if !found.is_file() {
-                return Err(FilesError::Irregular(path.to_owned()));
-            }
-            let id = FileId::of(&found);
-            let claim = uploads.claim(id).await;
-            // The upload we waited for may have failed and taken its new file away.
-            if !fs::metadata(path).is_ok_and(|found| FileId::of(&found) == id) {
-                continue;
-            }
-            let sink = Sink {
-                file,
-                path: path.to_owned(),
-                id,
-                new,
-                finished: AtomicBool::new(false),
-                _claim: claim,
-            };
-            let sink = sink.prepare(owner, metadata).map_err(failed)?;
-            let (buffer, spare) = (Vec::new(), Vec::new());
-            return Ok(Self { sink: Arc::new(sink), buffer, spare, writing: None, written: 0 });
-        }
-        Err(failed(io::Error::other("the file is being replaced again and again")))
+        let content = Content::begin(uploads, path, owner, metadata)
+            .await
+            .map_err(|error| FilesError::from_io(error, path))?;
+        let (buffer, spare) = (Vec::new(), Vec::new());
+        Ok(Self {
+            content: Arc::new(content),
+            path: path.to_owned(),
+            buffer,
+            spare,
+            writing: None,
+            written: 0,
+        })
     }
 
     /// Takes more bytes, and waits while both buffers are full.
@@ -85,22 +61,16 @@ impl Target {
         Ok(())
     }
 
-    /// Writes the rest, and makes sure that everything is there.
+    /// Writes the rest, and makes the whole of it the file's content.
     pub(super) async fn finish(&mut self) -> Result<(), FilesError> {
         if self.written == 0 && self.buffer.len() <= INLINE {
-            (&self.sink.file).write_all(&self.buffer).map_err(|error| self.failed(error))?;
+            self.content.write(&self.buffer).map_err(|error| self.failed(error))?;
             self.written = self.buffer.len() as u64;
         } else {
             self.flush().await?;
             self.settle().await?;
         }
-        let size = self.sink.file.metadata().map_err(|error| self.failed(error))?.len();
-        if size < self.written {
-            let message = format!("{} bytes were written, but only {size} are there", self.written);
-            return Err(self.failed(io::Error::other(message)));
-        }
-        self.sink.finished.store(true, Ordering::Release);
-        Ok(())
+        self.content.finish(self.written).map_err(|error| self.failed(error))
     }
 
     /// Gives up: when this returns, nothing of the upload is left.
@@ -116,9 +86,9 @@ impl Target {
         let next = std::mem::take(&mut self.spare);
         let mut full = std::mem::replace(&mut self.buffer, next);
         self.written += full.len() as u64;
-        let sink = self.sink.clone();
+        let content = self.content.clone();
         self.writing = Some(tokio::task::spawn_blocking(move || {
-            (&sink.file).write_all(&full)?;
+            content.write(&full)?;
             full.clear();
             Ok(full)
         }));
@@ -134,65 +104,6 @@ impl Target {
     }
 
     fn failed(&self, error: io::Error) -> FilesError {
-        FilesError::from_io(error, &self.sink.path)
-    }
-}
-
-/// The open file. The last of its holders, the request or a write still on its way, cleans up.
-struct Sink {
-    file: File,
-    path: String,
-    id: FileId,
-    new: bool,
-    finished: AtomicBool,
-    _claim: Claim,
-}
-
-impl Sink {
-    fn prepare(mut self, owner: &Identity, metadata: &BTreeMap<String, String>) -> io::Result<Self> {
-        let found = self.file.metadata()?;
-        // Another upload may have filled it between our creating and our claiming it.
-        self.new &= found.len() == 0;
-        if self.new || found.uid() != owner.uid || found.gid() != owner.gid {
-            let (uid, gid) = make::ids(owner);
-            rustix::fs::fchown(&self.file, Some(uid), Some(gid))?;
-        }
-        if found.len() > 0 {
-            self.file.set_len(0)?;
-        }
-        metadata::replace(&self.file, metadata)?;
-        Ok(self)
-    }
-}
-
-impl Drop for Sink {
-    fn drop(&mut self) {
-        if self.finished.load(Ordering::Acquire) {
-            return;
-        }
-        // Nobody is left to be told when even this fails.
-        if !self.new {
-            drop(self.file.set_len(0));
-        } else if fs::metadata(&self.path).is_ok_and(|found| FileId::of(&found) == self.id) {
-            // The path may be a link to the file that was made.
-            drop(fs::canonicalize(&self.path).and_then(fs::remove_file));
-        }
-    }
-}
-
-/// The file, and whether it was made just now. Nothing is waited for, and no terminal taken.
-fn open(path: &str) -> io::Result<(File, bool)> {
-    let mut options = OpenOptions::new();
-    options.write(true).mode(FILE_MODE).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
-    match options.clone().create_new(true).open(path) {
-        Ok(file) => return Ok((file, true)),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(error),
-    }
-    match options.open(path) {
-        Ok(file) => Ok((file, false)),
-        // A link to where nothing is yet.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok((options.create(true).open(path)?, true)),
-        Err(error) => Err(error),
+        FilesError::from_io(error, &self.path)
     }
 }

@@ -41,6 +41,11 @@ impl Client {
         format!("/files?path={}", utf8_percent_encode(&self.path(name), NON_ALPHANUMERIC))
     }
 
+    fn metadata(&self, name: &str) -> std::collections::BTreeMap<String, String> {
+        let dir = fs::File::open(self.dir.path()).unwrap();
+        crate::filesystem::metadata::read(std::os::fd::AsFd::as_fd(&dir), Path::new(name))
+    }
+
     async fn send(&self, request: Request<Body>) -> Response {
         envd(self.app.clone()).oneshot(request).await.unwrap()
     }
@@ -254,13 +259,71 @@ async fn an_upload_that_breaks_off_leaves_nothing() {
     assert!(!Path::new(&client.path("new")).exists());
     fs::write(client.path("old"), "content").unwrap();
     client.put(&client.uri("old"), &[], broken()).await;
-    assert_eq!(fs::read(client.path("old")).unwrap(), b"");
+    assert_eq!(fs::read(client.path("old")).unwrap(), b"content");
+    assert_eq!(fs::read_dir(client.dir.path()).unwrap().count(), 1);
     let short = [("content-length", "10")];
     assert_eq!(client.put(&client.uri("short"), &short, "x").await.0, StatusCode::BAD_REQUEST);
     assert!(!Path::new(&client.path("short")).exists());
     let unfinished = form(&[(&client.path("u"), "x")]).replace("--XX--", "");
     let headers = [("content-type", "multipart/form-data; boundary=XX")];
     assert_eq!(client.put("/files", &headers, unfinished).await.0, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_content_is_replaced_in_one_step() {
+    let client = Client::new();
+    fs::write(client.path("f"), "before").unwrap();
+    let mut reader = fs::File::open(client.path("f")).unwrap();
+    let body = stream::unfold(0, |n| {
+        let seen = fs::read(client.path("f")).unwrap();
+        async move {
+            assert_eq!(seen, b"before", "piece {n}");
+            (n < 3).then(|| (Ok::<_, std::io::Error>(vec![b'x'; 1 << 20]), n + 1))
+        }
+    });
+    let body = Body::from_stream(stream::iter(futures_util::StreamExt::collect::<Vec<_>>(body).await));
+    assert_eq!(client.put(&client.uri("f"), &[], body).await.0, StatusCode::OK);
+    assert_eq!(fs::metadata(client.path("f")).unwrap().len(), 3 << 20);
+    let mut old = String::new();
+    reader.read_to_string(&mut old).unwrap();
+    assert_eq!(old, "before");
+}
+
+#[tokio::test]
+async fn an_upload_through_a_link_writes_what_it_leads_to() {
+    use std::os::unix::fs::symlink;
+    let client = Client::new();
+    fs::create_dir(client.path("d")).unwrap();
+    fs::write(client.path("d/target"), "before").unwrap();
+    symlink("d/target", client.path("link")).unwrap();
+    symlink("d/new", client.path("dangling")).unwrap();
+    for (link, target) in [("link", "d/target"), ("dangling", "d/new")] {
+        assert_eq!(client.put(&client.uri(link), &[], "after").await.0, StatusCode::OK);
+        assert!(fs::symlink_metadata(client.path(link)).unwrap().is_symlink());
+        assert_eq!(fs::read(client.path(target)).unwrap(), b"after");
+    }
+    symlink("/proc/self/fd/1", client.path("out")).unwrap();
+    assert_eq!(client.put(&client.uri("out"), &[], "x").await.0, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn a_file_with_two_names_keeps_both() {
+    let client = Client::new();
+    fs::write(client.path("a"), "before").unwrap();
+    fs::hard_link(client.path("a"), client.path("b")).unwrap();
+    assert_eq!(client.put(&client.uri("a"), &[], "after").await.0, StatusCode::OK);
+    assert_eq!(fs::read(client.path("b")).unwrap(), b"after");
+}
+
+#[tokio::test]
+async fn a_running_program_can_be_replaced() {
+    let client = Client::new();
+    fs::copy("/bin/sleep", client.path("sleep")).unwrap();
+    let mut running = std::process::Command::new(client.path("sleep")).arg("60").spawn().unwrap();
+    assert_eq!(client.put(&client.uri("sleep"), &[], "new").await.0, StatusCode::OK);
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert_eq!(fs::read(client.path("sleep")).unwrap(), b"new");
 }
 
 #[tokio::test]
@@ -316,12 +379,11 @@ async fn metadata_is_stored_and_replaced_by_each_upload() {
         return; // A kernel whose temporary directory keeps no user attributes.
     }
     assert_eq!(answer[0]["metadata"], json!({"author": "mish", "purpose": "a b"}));
-    let read = crate::filesystem::metadata::read(Path::new(&client.path("m")));
-    assert_eq!(read["author"], "mish");
+    assert_eq!(client.metadata("m")["author"], "mish");
     fs::set_permissions(client.path("m"), fs::Permissions::from_mode(0o751)).unwrap();
     let (_, answer) = client.put(&client.uri("m"), &[], "y").await;
     assert!(answer[0].get("metadata").is_none());
-    assert!(crate::filesystem::metadata::read(Path::new(&client.path("m"))).is_empty());
+    assert!(client.metadata("m").is_empty());
     assert_eq!(fs::metadata(client.path("m")).unwrap().permissions().mode() & 0o777, 0o751);
     let long = "v".repeat(5000);
     assert_eq!(

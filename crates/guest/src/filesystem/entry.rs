@@ -1,11 +1,11 @@
 //! How a file is described to a client: E2B's `EntryInfo`.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
+use rustix::fs::{AtFlags, FileType as Is, Stat, fstat, statat};
 use serde::Serialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -13,6 +13,7 @@ use time::format_description::well_known::Rfc3339;
 use super::metadata;
 use crate::accounts;
 use crate::limits::MAX_OWNERS;
+use crate::reach;
 
 /// One file, directory or link, in protobuf's JSON mapping.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -42,6 +43,11 @@ impl EntryInfo {
         let target = self.symlink_target.as_ref().map_or(0, String::len);
         256 + self.name.len() + self.path.len() + target + metadata
     }
+
+    /// Whether it is itself what it is described as.
+    pub(crate) fn is_no_link(&self) -> bool {
+        !self.permissions.starts_with('L')
+    }
 }
 
 /// What it is. A link is reported as what it leads to.
@@ -57,13 +63,11 @@ pub(crate) enum FileType {
 }
 
 impl FileType {
-    fn of(found: &Metadata) -> Self {
-        if found.is_file() {
-            Self::File
-        } else if found.is_dir() {
-            Self::Directory
-        } else {
-            Self::Unspecified
+    fn of(found: &Stat) -> Self {
+        match reach::kind(found) {
+            Is::RegularFile => Self::File,
+            Is::Directory => Self::Directory,
+            _ => Self::Unspecified,
         }
     }
 }
@@ -97,18 +101,31 @@ fn remembered(names: &mut HashMap<u32, String>, id: u32, look_up: fn(u32) -> Str
 
 /// Describes what is at `path`, which stays as given.
 pub(crate) fn describe(path: &str, names: &mut Names) -> io::Result<EntryInfo> {
-    describe_as(Path::new(path), path.to_owned(), names)
+    match reach::parent(path) {
+        Ok((dir, name)) => describe_in(dir.as_fd(), Path::new(name), path.to_owned(), names),
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            let root = reach::directory(path)?;
+            describe_in(root.as_fd(), Path::new("."), path.to_owned(), names)
+        }
+        Err(error) => Err(error),
+    }
 }
 
-/// Describes what is at `real`, and says that it is at `shown`: they differ where a name is not UTF-8.
-pub(crate) fn describe_as(real: &Path, shown: String, names: &mut Names) -> io::Result<EntryInfo> {
-    let found = fs::symlink_metadata(real)?;
-    let (kind, mode, symlink_target) = if found.is_symlink() {
-        let (kind, mode) = fs::metadata(real)
-            .map_or((FileType::Unspecified, 0), |target| (FileType::of(&target), target.mode() & 0o777));
-        (kind, mode, target(real))
+/// Describes what is called `name` in `dir`, and says that it is at `shown`, which is not its name where that is not
+/// UTF-8.
+pub(crate) fn describe_in(
+    dir: BorrowedFd<'_>,
+    name: &Path,
+    shown: String,
+    names: &mut Names,
+) -> io::Result<EntryInfo> {
+    let found = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let is_link = reach::kind(&found) == Is::Symlink;
+    let (kind, mode, symlink_target) = if is_link {
+        let (kind, mode, target) = behind(dir, name);
+        (kind, mode, target)
     } else {
-        (FileType::of(&found), found.mode() & 0o777, None)
+        (FileType::of(&found), found.st_mode & 0o777, None)
     };
     Ok(EntryInfo {
         name: shown.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("/").to_owned(),
@@ -116,43 +133,52 @@ pub(crate) fn describe_as(real: &Path, shown: String, names: &mut Names) -> io::
         size: size(&found).to_string(),
         mode,
         permissions: permissions(&found),
-        owner: names.user(found.uid()),
-        group: names.group(found.gid()),
-        modified_time: timestamp(found.mtime(), found.mtime_nsec()),
+        owner: names.user(found.st_uid),
+        group: names.group(found.st_gid),
+        modified_time: timestamp(found.st_mtime, i64::try_from(found.st_mtime_nsec).unwrap_or_default()),
         symlink_target,
-        metadata: if found.is_symlink() { BTreeMap::new() } else { metadata::read(real) },
+        metadata: if is_link { BTreeMap::new() } else { metadata::read(dir, name) },
         path: shown,
     })
 }
 
-/// An empty directory of btrfs has size 0; clients expect the one block that it has on most file systems.
-fn size(found: &fs::Metadata) -> u64 {
-    const BLOCK: u64 = 4096;
-    if found.is_dir() { found.len().max(BLOCK) } else { found.len() }
+/// What a link leads to: its kind, mode and path. For one that leads nowhere, what it says, made absolute.
+fn behind(dir: BorrowedFd<'_>, name: &Path) -> (FileType, u32, Option<String>) {
+    let shown = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
+    if let Ok(end) = reach::find_from(dir, name) {
+        let (kind, mode) = fstat(&end)
+            .map_or((FileType::Unspecified, 0), |found| (FileType::of(&found), found.st_mode & 0o777));
+        return (kind, mode, reach::whereabouts(end.as_fd()).ok().map(shown));
+    }
+    let said = reach::own_word(dir, name).ok();
+    let base = said.as_ref().and_then(|_| reach::whereabouts(dir).ok());
+    (
+        FileType::Unspecified,
+        0,
+        said.map(|said| shown(base.map_or_else(|| said.clone(), |base| base.join(&said)))),
+    )
 }
 
-/// Where a link leads in the end; for one that leads nowhere, what it says, made absolute.
-fn target(link: &Path) -> Option<String> {
-    let resolved = fs::canonicalize(link).or_else(|_| {
-        let said = fs::read_link(link)?;
-        Ok::<_, io::Error>(link.parent().map_or_else(|| said.clone(), |parent| parent.join(&said)))
-    });
-    resolved.ok().map(|path| path.to_string_lossy().into_owned())
+/// An empty directory of btrfs has size 0; clients expect the one block that it has on most file systems.
+fn size(found: &Stat) -> u64 {
+    const BLOCK: u64 = 4096;
+    let size = u64::try_from(found.st_size).unwrap_or_default();
+    if reach::kind(found) == Is::Directory { size.max(BLOCK) } else { size }
 }
 
 /// As Go's `FileMode.String()`, which the SDKs' users know: letters of kind and set-id bits, then the nine bits.
-fn permissions(found: &Metadata) -> String {
-    let kind = found.file_type();
-    let mode = found.mode();
+fn permissions(found: &Stat) -> String {
+    let kind = reach::kind(found);
+    let mode = found.st_mode;
     let flags = [
-        ('d', kind.is_dir()),
-        ('L', kind.is_symlink()),
-        ('D', kind.is_block_device() || kind.is_char_device()),
-        ('p', kind.is_fifo()),
-        ('S', kind.is_socket()),
+        ('d', kind == Is::Directory),
+        ('L', kind == Is::Symlink),
+        ('D', matches!(kind, Is::BlockDevice | Is::CharacterDevice)),
+        ('p', kind == Is::Fifo),
+        ('S', kind == Is::Socket),
         ('u', mode & libc::S_ISUID != 0),
         ('g', mode & libc::S_ISGID != 0),
-        ('c', kind.is_char_device()),
+        ('c', kind == Is::CharacterDevice),
         ('t', mode & libc::S_ISVTX != 0),
     ];
     let mut text: String = flags.iter().filter(|(_, set)| *set).map(|(letter, _)| *letter).collect();

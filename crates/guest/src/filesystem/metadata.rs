@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 use crate::limits::{MAX_METADATA, MAX_METADATA_KEY};
+use crate::reach;
 use http::HeaderMap;
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
@@ -61,10 +62,12 @@ pub(crate) fn from_headers(headers: &HeaderMap) -> Result<BTreeMap<String, Strin
     Ok(metadata)
 }
 
-/// The metadata of what is at `path`; empty where the file system keeps none. What a program inside stored beyond
-/// [`MAX_METADATA`] is left out.
-pub(crate) fn read(path: &Path) -> BTreeMap<String, String> {
+/// The metadata of what is called `name` in `dir`; empty where the file system keeps none. What a program inside stored
+/// beyond [`MAX_METADATA`] is left out.
+pub(crate) fn read(dir: BorrowedFd<'_>, name: &Path) -> BTreeMap<String, String> {
     let mut metadata = BTreeMap::new();
+    let path = Path::new(&reach::by_number(dir)).join(name);
+    let path = path.as_path();
     // Most files have no attributes at all: asking for the size first saves the buffer.
     if rustix::fs::llistxattr_query(path).is_ok_and(|size| size == 0) {
         return metadata;
@@ -99,6 +102,24 @@ pub(crate) fn replace(file: impl AsFd, metadata: &BTreeMap<String, String>) -> i
     }
     for (key, value) in metadata {
         rustix::fs::fsetxattr(file, format!("{NAMESPACE}{key}"), value.as_bytes(), XattrFlags::empty())?;
+    }
+    Ok(())
+}
+
+/// Gives `file` the user attributes that are not metadata of what is called `name` in `dir`.
+pub(crate) fn keep_others(dir: BorrowedFd<'_>, name: &Path, file: impl AsFd) -> io::Result<()> {
+    let path = Path::new(&reach::by_number(dir)).join(name);
+    let path = path.as_path();
+    if rustix::fs::llistxattr_query(path).is_ok_and(|size| size == 0) {
+        return Ok(());
+    }
+    let mut names = vec![0; LIST_MAX];
+    let Ok(length) = rustix::fs::llistxattr(path, &mut names[..]) else { return Ok(()) };
+    let others = names.get(..length).unwrap_or_default().split(|&byte| byte == 0);
+    let mut value = vec![0; LIST_MAX];
+    for name in others.filter(|name| name.starts_with(b"user.") && !name.starts_with(NAMESPACE.as_bytes())) {
+        let Ok(length) = rustix::fs::lgetxattr(path, name, &mut value[..]) else { continue };
+        rustix::fs::fsetxattr(&file, name, value.get(..length).unwrap_or_default(), XattrFlags::empty())?;
     }
     Ok(())
 }

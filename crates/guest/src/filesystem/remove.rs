@@ -5,23 +5,18 @@
 //! with the depth of the tree: what lies too deep is first moved up.
 
 use std::ffi::{CStr, CString};
-use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
 
 use crate::limits::{MAX_OPEN_DIRECTORIES, MAX_REMOVAL_ROUNDS};
+use crate::reach;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 /// Removes what is at `path`, a link itself rather than what it leads to. What is not there is removed already.
 pub(super) fn remove(path: &str) -> io::Result<()> {
-    let path = Path::new(path);
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(io::ErrorKind::InvalidInput.into());
-    };
-    let parent = match File::open(parent) {
-        Ok(parent) => parent,
+    let (parent, name) = match reach::parent(path) {
+        Ok(found) => found,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(());
         }
@@ -30,7 +25,7 @@ pub(super) fn remove(path: &str) -> io::Result<()> {
     let name = CString::new(name.as_encoded_bytes())?;
     match unlinkat(&parent, &name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
-        Err(Errno::ISDIR) => Ok(remove_tree(parent.into(), &name)?),
+        Err(Errno::ISDIR) => Ok(remove_tree(parent, &name)?),
         Err(errno) => Err(errno.into()),
     }
 }

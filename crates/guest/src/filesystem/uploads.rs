@@ -1,12 +1,18 @@
-//! Uploads in progress: one at a time into a file, and known to the watchers.
+//! What watchers know of uploads: which are in progress in place, one at a time into a file, and which names are theirs.
 
 use std::collections::HashMap;
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustix::fs::Stat;
 use tokio::sync::OwnedMutexGuard;
+
+use crate::reach;
+
+/// The name that a new content bears for the moment between having one and taking the old one's place begins like this.
+pub(crate) const OWN_NAME: &str = ".hood-upload-";
 
 /// A file, whatever it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -16,8 +22,8 @@ pub(crate) struct FileId {
 }
 
 impl FileId {
-    pub(crate) fn of(found: &Metadata) -> Self {
-        Self { device: found.dev(), inode: found.ino() }
+    pub(crate) fn of(found: &Stat) -> Self {
+        Self { device: found.st_dev, inode: found.st_ino }
     }
 }
 
@@ -39,7 +45,14 @@ impl Uploads {
     pub(crate) fn writes_to(&self, path: &Path) -> bool {
         // Asked for every quiet file: without uploads no system call is spent on it.
         !self.lock().is_empty()
-            && std::fs::metadata(path).is_ok_and(|found| self.lock().contains_key(&FileId::of(&found)))
+            && reach::find(path)
+                .and_then(|found| Ok(rustix::fs::fstat(found)?))
+                .is_ok_and(|found| self.lock().contains_key(&FileId::of(&found)))
+    }
+
+    /// Whether a name is of the kind that uploads use for a moment: it comes and goes unreported.
+    pub(crate) fn is_own(name: &OsStr) -> bool {
+        name.as_bytes().starts_with(OWN_NAME.as_bytes())
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<FileId, Turn>> {

@@ -13,7 +13,6 @@ mod polled;
 mod stream;
 mod tree;
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::Router;
@@ -27,7 +26,7 @@ use crate::app::App;
 use crate::connect::{Code, ConnectError};
 use crate::limits::MAX_WATCHERS;
 use pending::{Change, Kind};
-use tree::Watch;
+use tree::{View, Watch};
 
 /// All that is watched in this sandbox, and the uploads that watches take for one write each.
 pub(crate) struct Watchers {
@@ -81,25 +80,27 @@ async fn open(
     user: Option<&str>,
     request: &WatchRequest,
 ) -> Result<(Watch, OwnedSemaphorePermit), ConnectError> {
-    let (_, path) = super::locate(app, user, &request.path)?;
+    let (account, path) = super::locate(app, user, &request.path)?;
     let slot = app.watchers.slots.clone().try_acquire_owned().map_err(|_| {
         let message = format!("the sandbox has {MAX_WATCHERS} watches already: stop one first");
         ConnectError::new(Code::ResourceExhausted, message)
     })?;
     let (uploads, recursive) = (app.watchers.uploads.clone(), request.recursive);
     // Reading a large tree takes a while.
-    let watch = super::blocking(move || Watch::open(&path, recursive, uploads)).await??;
+    let identity = account.identity.clone();
+    let watch =
+        super::as_account(account, move || Watch::open(&path, recursive, uploads, identity)).await??;
     Ok((watch, slot))
 }
 
 /// As the client sees it. The entry is looked up when the event is sent, so that none is kept in memory; what is gone
 /// by then has none.
-fn event(root: &str, change: Change, include_entry: bool) -> FilesystemEvent {
+fn event(seen: &View, change: Change, include_entry: bool) -> FilesystemEvent {
     let Change { name, kind } = change;
     let entry = (include_entry && matches!(kind, Kind::Create | Kind::Write | Kind::Chmod))
         .then(|| {
-            let path = format!("{}/{name}", root.trim_end_matches('/'));
-            entry::describe_as(Path::new(&path), path.clone(), &mut Names::default()).ok()
+            let path = format!("{}/{name}", seen.root.trim_end_matches('/'));
+            seen.identity.act(|| entry::describe(&path, &mut Names::default()).ok()).ok().flatten()
         })
         .flatten();
     FilesystemEvent { name, kind, entry }

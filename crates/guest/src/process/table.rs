@@ -42,7 +42,7 @@ struct Table {
     ended: VecDeque<Ended>,
     /// Trees whose first process has ended and others have not. Each holds a living process, so that the sandbox's
     /// limit on those bounds the list.
-    lingering: VecDeque<(u32, Arc<Tree>)>,
+    lingering: VecDeque<(Pid, Arc<Tree>)>,
 }
 
 struct Ended {
@@ -118,8 +118,8 @@ impl Processes {
         let (pid, tag) = (process.number(), process.tag.clone());
         table.ended.push_back(Ended { pid, tag, end, at: Instant::now() });
         table.sweep();
-        if !process.tree.try_remove() {
-            table.lingering.push_back((pid, process.tree.clone()));
+        if !process.tree.try_remove(process.pid) {
+            table.lingering.push_back((process.pid, process.tree.clone()));
         }
     }
 
@@ -150,10 +150,10 @@ impl Processes {
 
     /// The tree that a process left behind when it ended, if something in it lives.
     pub(super) fn lingering(&self, selector: &Selector) -> Option<Arc<Tree>> {
-        let pid = selector.pid?;
+        let pid = Pid::from_raw(selector.pid?.cast_signed())?;
         let table = self.lock();
         let (_, tree) = table.lingering.iter().rev().find(|(leader, _)| *leader == pid)?;
-        tree.is_populated().then(|| tree.clone())
+        tree.is_populated(pid).then(|| tree.clone())
     }
 
     /// Live processes, oldest first.
@@ -200,7 +200,7 @@ impl Table {
     fn sweep(&mut self) {
         for _ in 0..self.lingering.len().min(SWEEP) {
             if let Some((pid, tree)) = self.lingering.pop_front()
-                && !tree.try_remove()
+                && !tree.try_remove(pid)
             {
                 self.lingering.push_back((pid, tree));
             }

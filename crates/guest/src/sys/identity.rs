@@ -41,8 +41,8 @@ fn own_group() -> io::Result<()> {
     Ok(())
 }
 
-/// The two descriptors that the builder left open for us.
-pub(crate) fn inherited() -> io::Result<(UnixStream, OwnedFd)> {
+/// The two descriptors that the builder left open for us. The latter is no directory where the host has no groups.
+pub(crate) fn inherited() -> io::Result<(UnixStream, Option<OwnedFd>)> {
     for fd in [CONTROL_FD, CGROUP_FD] {
         // SAFETY: asks about a number only; it need not be open.
         if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
@@ -55,5 +55,6 @@ pub(crate) fn inherited() -> io::Result<(UnixStream, OwnedFd)> {
     let control = unsafe { UnixStream::from_raw_fd(CONTROL_FD) };
     // SAFETY: as above.
     let cgroup = unsafe { OwnedFd::from_raw_fd(CGROUP_FD) };
-    Ok((control, cgroup))
+    let is_group = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&cgroup)?.st_mode).is_dir();
+    Ok((control, is_group.then_some(cgroup)))
 }

@@ -2,6 +2,9 @@
 //!
 //! Killing by process group or by session misses whoever called `setsid`; the parent link is lost at the first double
 //! fork. A group cannot be left, because nothing in the sandbox but the guest can reach the cgroup file system.
+//!
+//! Where the host has no groups for us (a server without root), process group, session and parent are what there is:
+//! see [`kin`].
 
 use std::ffi::CString;
 use std::io;
@@ -12,10 +15,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::process::{Pid, Signal};
 
+use super::kin;
+
 /// Makes trees beneath the sandbox's own group.
 #[derive(Clone)]
 pub(crate) struct Forest {
-    /// `None` outside a sandbox (tests): trees then fall back to process groups.
+    /// `None` where there are no groups: trees are then kin.
     root: Option<Arc<OwnedFd>>,
     next: Arc<AtomicU64>,
 }
@@ -55,11 +60,12 @@ impl Tree {
         self.group.as_ref().map(|g| g.dir.as_fd())
     }
 
-    /// SIGKILL to every process of the tree at once; no fork can escape it. `leader` is the first process.
+    /// SIGKILL to every process of the tree at once; no fork can escape it. `leader` is the first process. Without a
+    /// group: to all of its kin that are found.
     pub(crate) fn kill(&self, leader: Pid) -> io::Result<()> {
         match &self.group {
             Some(_) => self.kill_group(),
-            None => ignore_gone(rustix::process::kill_process_group(leader, Signal::KILL)),
+            None => kin::kill(leader),
         }
     }
 
@@ -74,13 +80,18 @@ impl Tree {
     }
 
     /// Whether any process of the tree lives.
-    pub(crate) fn is_populated(&self) -> bool {
-        let Some(group) = &self.group else { return false };
+    pub(crate) fn is_populated(&self, leader: Pid) -> bool {
+        let Some(group) = &self.group else { return kin::has_any(leader) };
         read_in(group.dir.as_fd(), "cgroup.events").is_ok_and(|text| text.contains("populated 1"))
     }
 
     /// Removes the group if it is empty; false when processes still live in it.
-    pub(crate) fn try_remove(&self) -> bool {
+    pub(crate) fn try_remove(&self, leader: Pid) -> bool {
+        if self.group.is_none() { !kin::has_any(leader) } else { self.remove() }
+    }
+
+    /// The same for a tree whose first process was never there or is not known by number.
+    pub(crate) fn remove(&self) -> bool {
         let Some(group) = &self.group else { return true };
         rustix::fs::unlinkat(&group.parent, &group.name, AtFlags::REMOVEDIR).is_ok()
     }

@@ -6,9 +6,11 @@ use clap::{Args, Subcommand};
 pub(crate) enum TemplateCommand {
     /// List the templates, built and not yet built
     List,
-    /// Build a template, or all that `hood` carries
+    /// Build a template from its recipe: one that `hood` carries, one in a file, or all that `hood` carries
     ///
     /// Example: sudo hood template build all
+    ///
+    /// A server uses templates that its own account has built: without sudo for one that runs without.
     ///
     /// Layers that are there already are not made again. What the template stands on is built first.
     Build(BuildArguments),
@@ -28,7 +30,7 @@ pub(crate) enum TemplateCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct BuildArguments {
-    /// Name of a template that `hood` carries, or `all`
+    /// Name of a template that `hood` carries, path of a recipe (ending in `.toml`), or `all`
     pub(crate) name: String,
     /// Where Debian packages come from [default: as in this host's apt sources]
     #[arg(long, value_name = "URL")]

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use hood_driver_api::{Need, Wall};
+use hood_driver_api::{Mode, Need, Wall};
 
 /// An amount of memory or disk, in MiB on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,14 +54,17 @@ pub(crate) fn pair(given: &str) -> Result<(String, String), String> {
     }
 }
 
-/// A wall that a server can do without.
+/// A wall that a server can do without, with root or without. Which it is shows when it starts.
 pub(crate) fn spared_wall(name: &str) -> Result<Wall, String> {
     let wall: Wall = name.parse().map_err(|error| format!("{error}"))?;
-    match wall.need() {
-        Need::UnlessToldOtherwise => Ok(wall),
-        Need::Always => Err(format!("no sandbox is made without `{wall}`")),
-        Need::Never => Err(format!("`{wall}` is advice, which stops no start")),
+    let needs = Mode::ALL.map(|mode| wall.need(mode));
+    if needs.contains(&Need::UnlessToldOtherwise) {
+        return Ok(wall);
     }
+    Err(match needs[0] {
+        Need::Never => format!("`{wall}` is advice, which stops no start"),
+        _ => format!("no sandbox is made without `{wall}`"),
+    })
 }
 
 #[cfg(test)]
@@ -71,6 +74,7 @@ mod tests {
     #[test]
     fn only_some_walls_can_be_spared() {
         assert_eq!(spared_wall("disk"), Ok(Wall::Disk));
+        assert_eq!(spared_wall("memory"), Ok(Wall::Memory));
         assert!(spared_wall("seccomp").unwrap_err().contains("no sandbox is made without"));
         assert!(spared_wall("host_settings").unwrap_err().contains("advice"));
         assert!(spared_wall("roof").unwrap_err().contains("no wall"));

@@ -31,7 +31,7 @@ pub(crate) async fn run(context: &Context, arguments: AskArguments) -> Result<Ex
     let out = Out::create(&arguments.out).await?;
     let mut interrupted = signal(SignalKind::interrupt()).context("cannot watch for interrupts")?;
 
-    let reached = context.reach().await?;
+    let reached = context.reach(&arguments.without).await?;
     let outcome = match reached.client.create(&wanted(&arguments)).await {
         Err(error) => Err(error.into()),
         Ok(sandbox) => {

@@ -1,10 +1,12 @@
 //! What every command knows: where the server is, with which key, and how to print.
 
+use std::path::PathBuf;
+
 use anyhow::{Context as _, Result};
 use hood_client::Client;
 use hood_driver_api::Check;
 
-use crate::cli::Global;
+use crate::cli::{Global, WithoutArguments};
 use crate::exit::Hinted;
 use crate::local::DataDir;
 use crate::serve::{Embedded, embedded};
@@ -46,7 +48,7 @@ impl Context {
     pub(crate) fn new(global: &Global) -> Self {
         let variable = |name| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
         Self {
-            data_dir: DataDir::new(&global.data_dir),
+            data_dir: DataDir::new(global.data_dir.clone().unwrap_or_else(|| default_data_dir(&variable))),
             printer: Printer::detect(),
             json: global.json,
             verbose: global.verbose,
@@ -94,18 +96,16 @@ impl Context {
     }
 
     /// The server to speak to, or one inside this process when none was named and none runs.
-    pub(crate) async fn reach(&self) -> Result<Reached> {
-        if self.url.is_some() || self.data_dir.server_url().is_some() {
+    pub(crate) async fn reach(&self, without: &WithoutArguments) -> Result<Reached> {
+        if !self.would_serve() {
             return Ok(Reached { client: self.client()?, embedded: None });
-        }
-        if !rustix::process::geteuid().is_root() {
-            return Err(self.no_server().into());
         }
         if self.verbose {
             self.printer.note("no server runs: using one inside this process");
         }
-        let embedded =
-            embedded(self.data_dir.clone()).await.context("cannot start a server for this command")?;
+        let embedded = embedded(self.data_dir.clone(), without.without.clone())
+            .await
+            .context("cannot start a server for this command")?;
         for Check { wall, found, .. } in &embedded.missing {
             self.printer.warning(&format!("the wall `{wall}` is missing: {found}; see `hood doctor`"));
         }
@@ -113,14 +113,24 @@ impl Context {
         Ok(Reached { client, embedded: Some(embedded) })
     }
 
+    /// Whether a command that needs a server has to be one itself.
+    pub(crate) fn would_serve(&self) -> bool {
+        !self.names_server() && self.data_dir.server_url().is_none()
+    }
+
+    /// Whether a server was named, by an option or a variable.
+    pub(crate) fn names_server(&self) -> bool {
+        self.url.is_some()
+    }
+
     fn no_server(&self) -> Hinted {
         let dir = self.data_dir.path().display();
-        let (what, hint) = if rustix::process::geteuid().is_root() {
+        let (what, hint) = if self.data_dir.is_ours() {
             let started = self.data_dir.key_file().exists();
             let ever = if started { "no server runs" } else { "no server was ever started" };
             (format!("{ever} on the data directory {dir}"), "start one with `hood serve`")
         } else {
-            let what = format!("no server was named, and only root can look into the data directory {dir}");
+            let what = format!("no server was named, and only its owner can look into the data directory {dir}");
             (what, "in your shell: eval \"$(sudo hood env)\"; a server is started with `sudo hood serve`")
         };
         Hinted::new(what, format!("{hint}, or name one with `--url` and `--key`"))
@@ -137,6 +147,16 @@ impl Reached {
             None => Ok(()),
         }
     }
+}
+
+/// Root's is the system's; everybody else has one of their own.
+fn default_data_dir(variable: &impl Fn(&'static str) -> Option<String>) -> PathBuf {
+    if rustix::process::geteuid().is_root() {
+        return PathBuf::from("/var/lib/hood");
+    }
+    let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || absolute("HOME").unwrap_or_else(|| PathBuf::from("/")).join(".local/share");
+    absolute("XDG_DATA_HOME").unwrap_or_else(home).join("fumehood")
 }
 
 /// A server that listens on every address is reached on this machine's own.

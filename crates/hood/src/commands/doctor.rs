@@ -1,9 +1,9 @@
-//! `hood doctor`: what this host can and cannot do, and what to do about it.
+//! `hood doctor`: what this host can and cannot do, with root and without, and what to do about it.
 
 use std::path::Path;
 
 use anyhow::Result;
-use hood_driver_api::{Check, Need, Standing};
+use hood_driver_api::{Check, Mode, Need, Standing};
 use hood_images::{Store, shipped};
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use crate::terminal::{Paint, Table, escape};
 /// Free space of the data directory below which a build of the templates gets into trouble.
 const ROOM: u64 = 4 << 30;
 
-/// One line of the table.
+/// One line of the table: of the mode in which this account serves, beside the other.
 #[derive(Debug, Serialize)]
 struct Finding {
     wall: String,
@@ -23,53 +23,124 @@ struct Finding {
     advice: Option<String>,
     /// Without it no server starts, unless it is told to.
     needed: bool,
+    /// How a wall stands with root and without. The rest is the same for both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    modes: Option<Modes>,
+    /// The name by which a server starts without it, where it can.
+    #[serde(skip)]
+    spared_as: Option<&'static str>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Modes {
+    root: Standing,
+    rootless: Standing,
 }
 
 pub(crate) fn run(context: &Context) -> Result<Exit> {
-    let walls = hood_driver_native::checks(context.data_dir.path());
-    let mut findings: Vec<Finding> = walls.into_iter().map(Finding::of_wall).collect();
+    let mode = hood_driver_native::mode();
+    let mut findings = walls(mode, context.data_dir.path());
     findings.extend([room(context.data_dir.path()), tool("mmdebstrap", "mmdebstrap")]);
     findings.extend(templates(context));
     if context.json {
         context.printer.json(&findings)?;
     } else {
-        print(context, &findings)?;
+        print(context, mode, &findings)?;
     }
     let is_bad = |finding: &Finding| finding.needed && finding.standing == Standing::Missing;
     Ok(if findings.iter().any(is_bad) { Exit::Refused } else { Exit::Done })
 }
 
-fn print(context: &Context, findings: &[Finding]) -> Result<()> {
-    let mut table = Table::new(&["WALL", "STANDING", "FOUND", "ADVICE"]);
+/// Those of `mode`, each with how it stands in the other.
+fn walls(mode: Mode, data_dir: &Path) -> Vec<Finding> {
+    let [root, rootless] = Mode::ALL.map(|mode| hood_driver_native::checks(mode, data_dir));
+    let of = |checks: &[Check], wall| {
+        checks.iter().find(|check| check.wall == wall).map_or(Standing::Missing, |check| check.standing)
+    };
+    let mine = if mode == Mode::Root { &root } else { &rootless };
+    let finding = |check: &Check| {
+        let modes = Modes { root: of(&root, check.wall), rootless: of(&rootless, check.wall) };
+        Finding::of_wall(mode, check.clone(), modes)
+    };
+    mine.iter().map(finding).collect()
+}
+
+fn print(context: &Context, mode: Mode, findings: &[Finding]) -> Result<()> {
+    let printer = context.printer;
+    let account = match mode {
+        Mode::Root => "This account serves as root. What is found and advised is for that.",
+        Mode::Rootless => "This account serves without root. What is found and advised is for that.",
+    };
+    printer.line(account)?;
+    printer.line("")?;
+    let mut table = Table::new(&["WALL", "ROOT", "ROOTLESS", "FOUND"]);
     for finding in findings {
+        let (root, rootless) = match finding.modes {
+            Some(modes) => (modes.root, modes.rootless),
+            None => (finding.standing, finding.standing),
+        };
         table.row([
             finding.wall.clone(),
-            finding.standing.to_string(),
+            root.to_string(),
+            rootless.to_string(),
             escape(&finding.found).into_owned(),
-            finding.advice.as_deref().map(escape).unwrap_or_default().into_owned(),
         ]);
     }
-    table.print(context.printer, |column, text| match text {
-        _ if column != 1 => None,
-        "full" => Some(Paint::Green),
-        "partial" => Some(Paint::Yellow),
-        _ => Some(Paint::Red),
-    })
+    table.print(printer, |column, text| match (column, text) {
+        (1 | 2, "full") => Some(Paint::Green),
+        (1 | 2, "partial") => Some(Paint::Yellow),
+        (1 | 2, "missing") => Some(Paint::Red),
+        _ => None,
+    })?;
+    advise(context, findings)?;
+    let spared: Vec<_> = findings.iter().filter_map(|finding| finding.spared_as).collect();
+    if !spared.is_empty() {
+        printer.line("")?;
+        let way = printer.paint(Paint::Bold, &format!("hood serve --without {}", spared.join(",")));
+        printer.line(&format!("Starts in spite of what is missing:  {way}"))?;
+    }
+    Ok(())
+}
+
+/// What to do, said once for all walls that it is for.
+fn advise(context: &Context, findings: &[Finding]) -> Result<()> {
+    let printer = context.printer;
+    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+    for finding in findings {
+        let Some(advice) = finding.advice.as_deref() else { continue };
+        match all.iter_mut().find(|(said, _)| *said == advice) {
+            Some((_, walls)) => walls.push(&finding.wall),
+            None => all.push((advice, vec![&finding.wall])),
+        }
+    }
+    if !all.is_empty() {
+        printer.line("")?;
+        printer.line(&printer.paint(Paint::Bold, "WHAT TO DO"))?;
+    }
+    for (advice, walls) in all {
+        printer.line(&format!("{}: {}", walls.join(", "), escape(advice)))?;
+    }
+    Ok(())
 }
 
 impl Finding {
-    fn of_wall(check: Check) -> Self {
-        let Check { wall, standing, found, mut advice } = check;
-        if standing == Standing::Missing && wall.need() == Need::UnlessToldOtherwise {
-            let way = format!("`hood serve --without {wall}` does without");
-            advice = Some(advice.map_or(way.clone(), |advice| format!("{advice}; {way}")));
+    fn of_wall(mode: Mode, check: Check, modes: Modes) -> Self {
+        let Check { wall, standing, found, advice } = check;
+        let need = wall.need(mode);
+        let can_be_spared = standing == Standing::Missing && need == Need::UnlessToldOtherwise;
+        Self {
+            wall: wall.name().replace('_', " "),
+            standing,
+            found,
+            advice,
+            needed: need != Need::Never,
+            modes: Some(modes),
+            spared_as: can_be_spared.then(|| wall.name()),
         }
-        let needed = wall.need() != Need::Never;
-        Self { wall: wall.name().replace('_', " "), standing, found, advice, needed }
     }
 
     fn wish(wall: impl Into<String>, standing: Standing, found: String, advice: Option<String>) -> Self {
-        Self { wall: wall.into(), standing, found, advice, needed: false }
+        Self { wall: wall.into(), standing, found, advice, needed: false, modes: None, spared_as: None }
     }
 }
 
@@ -95,9 +166,10 @@ fn room(data_dir: &Path) -> Finding {
 
 /// Needed to build templates, not to run sandboxes.
 fn tool(name: &str, package: &str) -> Finding {
+    // `sudo` has the latter in its path, and a user may not.
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.exists());
-    if let Some(file) = found {
+    let dirs = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
+    if let Some(file) = dirs.map(|dir| dir.join(name)).find(|file| file.exists()) {
         return Finding::wish(name, Standing::Full, file.display().to_string(), None);
     }
     let advice = format!("apt-get install {package}, to build templates");
@@ -106,12 +178,11 @@ fn tool(name: &str, package: &str) -> Finding {
 
 fn templates(context: &Context) -> Vec<Finding> {
     let dir = context.data_dir.path();
-    let is_root = rustix::process::geteuid().is_root();
     let finding = |name: String| {
         let wall = format!("template {name}");
-        if !is_root {
-            let advice = Some("ask again as root".to_owned());
-            return Finding::wish(wall, Standing::Partial, "only root can look".to_owned(), advice);
+        if !context.data_dir.is_ours() {
+            let advice = Some("ask again as the owner of the data directory".to_owned());
+            return Finding::wish(wall, Standing::Partial, "only its owner can look".to_owned(), advice);
         }
         // Looking must not make the directory.
         let found =

@@ -29,7 +29,7 @@ use report::{Captured, Reason, Report};
 pub(crate) async fn run(context: &Context, arguments: RunArguments) -> Result<Exit> {
     let given = Given::read(&arguments)?;
     let mut interrupted = signal(SignalKind::interrupt()).context("cannot watch for interrupts")?;
-    let reached = context.reach().await?;
+    let reached = context.reach(&arguments.without).await?;
     let sandbox = match reached.client.create(&wanted(&arguments)).await {
         Ok(sandbox) => sandbox,
         Err(error) => {

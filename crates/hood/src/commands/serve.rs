@@ -8,13 +8,16 @@ use crate::exit::Exit;
 use crate::serve;
 
 pub(crate) async fn run(context: &Context, arguments: ServeArguments) -> Result<Exit> {
+    let config = crate::config::read(arguments.config.as_deref(), context.data_dir.path())?;
     let options = serve::Options {
         data_dir: context.data_dir.clone(),
         templates: context.data_dir.clone(),
+        mode: hood_driver_native::mode(),
         listen: arguments.listen,
         max_sandboxes: arguments.max_sandboxes,
         domain: arguments.domain,
-        without: serve::Without::These(arguments.without),
+        without: serve::Without::these(arguments.without.without),
+        config,
     };
     serve::run(&options).await?;
     Ok(Exit::Done)

@@ -23,11 +23,11 @@ pub(crate) async fn run(context: &Context, command: TemplateCommand) -> Result<E
     }
 }
 
-/// The directory of templates; only root may look into it.
+/// The directory of templates; only its owner may look into it.
 fn store(context: &Context) -> Result<Store> {
-    if !rustix::process::geteuid().is_root() {
+    if !context.data_dir.is_ours() {
         let dir = context.data_dir.path().display();
-        let message = format!("only root can use the templates in {dir}");
+        let message = format!("only the owner of {dir} can use the templates in it");
         return Err(Hinted::new(message, "run the command with sudo").into());
     }
     Store::open(context.data_dir.path()).context("cannot open the templates")

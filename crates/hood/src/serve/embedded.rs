@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use anyhow::Result;
-use hood_driver_api::Check;
+use hood_driver_api::{Check, Wall};
 use tokio_util::sync::CancellationToken;
 
 use super::{Options, Without, build, serve};
@@ -23,17 +23,19 @@ pub(crate) struct Embedded {
 
 /// Starts one on a free port of the loopback interface, with the templates of `installed` and a directory of its own:
 /// several commands may do so at once, and none uses a server that ends with another's.
-pub(crate) async fn start(installed: DataDir) -> Result<Embedded> {
+pub(crate) async fn start(installed: DataDir, without: Vec<Wall>) -> Result<Embedded> {
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     installed.create()?;
     let data_dir = installed.nested()?;
     let options = Options {
         templates: installed,
         data_dir: data_dir.clone(),
+        mode: hood_driver_native::mode(),
         listen,
         max_sandboxes: SANDBOXES_OF_A_COMMAND,
         domain: None,
-        without: Without::Any,
+        config: crate::config::File::default(),
+        without: Without::these_and_disk(without),
     };
     let mut server = build(&options).await?;
     let missing = std::mem::take(&mut server.missing);

@@ -1,6 +1,7 @@
 //! `/metrics`: the engine's counts in Prometheus' text format.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -15,9 +16,10 @@ use prometheus_client::registry::Registry;
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Everything there is to measure.
-pub(super) fn registry(engine: &Engine) -> Arc<Registry> {
+pub(super) fn registry(engine: &Engine, audit_dropped: Arc<AtomicU64>) -> Arc<Registry> {
     let mut registry = Registry::with_prefix("hood");
     registry.register_collector(Box::new(EngineCounts(engine.clone())));
+    registry.register_collector(Box::new(AuditDropped(audit_dropped)));
     Arc::new(registry)
 }
 
@@ -27,6 +29,22 @@ pub(super) fn render(registry: &Registry) -> Response {
     match prometheus_client::encoding::text::encode(&mut text, registry) {
         Ok(()) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+/// Audit entries that were lost.
+#[derive(Debug)]
+struct AuditDropped(Arc<AtomicU64>);
+
+impl Collector for AuditDropped {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let lost = encoder.encode_descriptor(
+            "audit_entries_lost",
+            "Audit entries that came faster than they could be written",
+            None,
+            MetricType::Counter,
+        )?;
+        ConstCounter::new(self.0.load(Ordering::Relaxed)).encode(lost)
     }
 }
 

@@ -75,7 +75,7 @@ fn template(found: hood_images::Template) -> Template {
         id: id_of(&manifest.name),
         created_at: OffsetDateTime::UNIX_EPOCH + Duration::from_millis(manifest.created_ms),
         root: RootFs {
-            // A layer's key covers all layers below it; the recipe's hash covers the nursery.
+            // A layer's key covers all layers below it; the recipe's hash covers the rest.
             key: format!(
                 "{}:{}",
                 manifest.layers.last().map(LayerKey::as_str).unwrap_or_default(),
@@ -83,6 +83,7 @@ fn template(found: hood_images::Template) -> Template {
             ),
             layers: found.layers,
             nursery: manifest.nursery.map(nursery),
+            nested_user_namespaces: manifest.walls.nested_user_namespaces,
         },
         resources: Resources {
             memory: Bytes::mib(manifest.memory_mib),

@@ -7,7 +7,11 @@ root=$PWD/$temporary/root
 
 # Without redirects, metadata-only copies and the index a layer holds nothing that refers to the layers beneath by
 # anything but its path, so it is valid on any mount of them.
-mount -t overlay -o "lowerdir=$lower,upperdir=$temporary/upper,workdir=$temporary/work,redirect_dir=off,metacopy=off,index=off" \
+#
+# Whoever is root of a part of the host's ids only (rootless) keeps the overlay's marks where that root may write, and
+# borrows the host's device nodes, because it cannot make any.
+if [ "$(cat /proc/self/uid_map | tr -s ' ')" = " 0 0 4294967295" ]; then marks=redirect_dir=off,metacopy=off own=1; else marks=userxattr own=; fi
+mount -t overlay -o "lowerdir=$lower,upperdir=$temporary/upper,workdir=$temporary/work,$marks,index=off" \
     hood "$root"
 mount -t proc -o nosuid,nodev,noexec proc "$root/proc"
 mount -t tmpfs -o mode=755,nosuid,noexec,size=1m tmpfs "$root/dev"
@@ -15,12 +19,20 @@ mount -t tmpfs -o mode=755,nosuid,nodev,size=64m tmpfs "$root/run"
 mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs "$root/tmp"
 
 umask 000
-mknod -m 666 "$root/dev/null" c 1 3
-mknod -m 666 "$root/dev/zero" c 1 5
-mknod -m 666 "$root/dev/full" c 1 7
-mknod -m 666 "$root/dev/random" c 1 8
-mknod -m 666 "$root/dev/urandom" c 1 9
-mknod -m 666 "$root/dev/tty" c 5 0
+node() {
+    if [ "$own" ]; then
+        mknod -m 666 "$root/dev/$1" c "$2" "$3"
+    else
+        : >"$root/dev/$1"
+        mount --bind "/dev/$1" "$root/dev/$1"
+    fi
+}
+node null 1 3
+node zero 1 5
+node full 1 7
+node random 1 8
+node urandom 1 9
+node tty 5 0
 umask 022
 mkdir "$root/dev/pts" "$root/dev/shm"
 mount -t devpts -o newinstance,ptmxmode=666,mode=620,gid=5,nosuid,noexec devpts "$root/dev/pts"

@@ -61,6 +61,16 @@ fn words_cannot_be_options_or_shell() {
 }
 
 #[test]
+fn walls_stand_unless_a_recipe_opens_them_by_name() {
+    let recipe = Recipe::parse(SMALL).unwrap();
+    assert!(!recipe.walls.nested_user_namespaces);
+    assert!(!serde_json::to_string(&recipe).unwrap().contains("walls"), "old hashes of recipes stay");
+    let open = SMALL.replace("resources =", "walls = { nested_user_namespaces = true }\nresources =");
+    assert!(Recipe::parse(&open).unwrap().walls.nested_user_namespaces);
+    refused(&open.replace("nested_user_namespaces", "everything"), "does not parse");
+}
+
+#[test]
 fn requirements_are_pinned() {
     let pip =
         |requirement| format!("{SMALL}\n[[step]]\nkind = \"pip\"\nrequirements = [\"{requirement}\"]\n");

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::key::LayerKey;
-use crate::recipe::Nursery;
+use crate::recipe::{Nursery, Walls};
 
 /// The tag of a reference without one, as in E2B.
 pub(crate) const DEFAULT_TAG: &str = "default";
@@ -43,6 +43,9 @@ pub struct Manifest {
     /// A kernel that may be kept warm and forked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nursery: Option<Nursery>,
+    /// What its sandboxes may do that others may not.
+    #[serde(default, skip_serializing_if = "Walls::are_whole")]
+    pub walls: Walls,
 }
 
 /// A template that can be used.

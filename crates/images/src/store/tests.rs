@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::recipe::Step;
+use crate::recipe::{Step, Walls};
 
 fn key(script: &str) -> LayerKey {
     LayerKey::of(None, &Step::Run { title: String::new(), script: script.to_owned() }, &[])
@@ -23,6 +23,7 @@ fn manifest(name: &str, layers: Vec<LayerKey>) -> Manifest {
         cpu: 2,
         memory_mib: 1024,
         nursery: None,
+        walls: Walls::default(),
     }
 }
 

@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hood_engine::{Config, Engine, LogQuery, NewSandbox, Recovered, SandboxId, TeamId};
+use hood_engine::{Config, Engine, LogQuery, NewSandbox, Recovered, SandboxId, TeamId, World};
 use hood_store::SqliteStore;
 use hood_testkit::{FakeDriver, FakeGate, FakeTemplates, FixedEntropy, HandClock};
 use tempfile::TempDir;
@@ -57,7 +57,8 @@ fn engine_on(path: &Path, driver: &Arc<FakeDriver>, entropy: &Arc<FixedEntropy>)
     let templates = Arc::new(FakeTemplates::default());
     let clock = Arc::new(HandClock::default());
     let gate = Arc::new(FakeGate::default());
-    Engine::new(Config::default(), driver.clone(), gate, store, templates, clock, entropy.clone())
+    let world = World { driver: driver.clone(), gate, store, templates, clock, entropy: entropy.clone() };
+    Engine::new(Config::default(), world)
 }
 
 fn team() -> TeamId {

@@ -1,12 +1,13 @@
 //! The SQLite store as the engine uses it, and as an owner meets it when its file is not what it should be.
 
+mod audit;
 mod engine;
 mod files;
 mod records;
 
 use std::collections::BTreeMap;
 
-use hood_engine::{Bytes, End, MilliCpu, Policy, Record, Resources, SandboxId, State, TeamId, Token, Why};
+use hood_engine::{Bytes, End, MilliCpu, Record, Resources, SandboxId, State, TeamId, Token, Why};
 use time::{Duration, OffsetDateTime};
 
 fn at(secs: i64) -> OffsetDateTime {
@@ -25,7 +26,7 @@ fn record(n: u8) -> Record {
         resources: Resources { memory: Bytes::mib(512), cpu: MilliCpu(500), pids: 64, disk: Bytes::gib(1) },
         metadata: BTreeMap::from([("имя".into(), "quote ' \" \n".into())]),
         access_token: Token("secret".into()),
-        policy: Policy::default(),
+        policy: Box::default(),
         internet: Some(false),
         notes: BTreeMap::from([("network".into(), serde_json::json!({"allow": ["a", 0.1, null]}))]),
     }

@@ -78,8 +78,4 @@ fn say_what_is_not_kept(app: &App, record: &Record) {
         let text = "`autoPause` was asked for; this build cannot pause, so the sandbox ends at its deadline";
         app.engine.say(&record.id, Level::Warn, text);
     }
-    if record.internet != Some(false) || notes.network.is_some() {
-        let text = "this build lets no connection out of a sandbox, whatever `allow_internet_access` and `network` say";
-        app.engine.say(&record.id, Level::Warn, text);
-    }
 }

@@ -6,9 +6,9 @@ use axum::http::{StatusCode, Version};
 use axum::response::Response;
 use hood_engine::{ConnectError, Link, Record, SandboxId};
 use hyper::body::Incoming;
-use hyper::client::conn::http1;
+use hyper::client::conn::{http1, http2};
 use hyper::upgrade::OnUpgrade;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use subtle::ConstantTimeEq;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -40,7 +40,9 @@ pub(crate) async fn forward_signed(app: &App, signed: &Signed, request: Request)
     match app.engine.find_by_token(&|token| signed.is_by(token)) {
         Some(record) => {
             let address = Address { id: record.id.to_string(), port: ENVD_PORT };
-            pass(app, &address, &record, request).await
+            let mut response = pass(app, &address, &record, request).await;
+            head::defuse(response.headers_mut());
+            response
         }
         None => answer::not_signed(),
     }
@@ -79,8 +81,14 @@ async fn pass(app: &App, to: &Address, record: &Record, mut request: Request) ->
     let mask = Notes::host_mask(record)
         .filter(|_| to.port != ENVD_PORT)
         .and_then(|mask| head::masked(mask, to.port));
-    match start(link, head::outgoing(request, mask)).await {
-        Ok(started) => answer_with(app, to, started, client, reset),
+    let hop = if head::is_grpc(&request) { Hop::Http2 } else { Hop::Http1 };
+    match start(link, hop, head::outgoing(request, mask)).await {
+        Ok(mut started) => {
+            if to.port != ENVD_PORT {
+                head::keep_cookies_home(started.response.headers_mut());
+            }
+            answer_with(app, to, started, client, reset)
+        }
         Err(Failed { cut, error }) => failed(app, to, &cut, error).await,
     }
 }
@@ -92,26 +100,63 @@ struct Failed {
     error: Option<hyper::Error>,
 }
 
+/// What a service inside is spoken to in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hop {
+    Http1,
+    Http2,
+}
+
 /// Sends the request and waits for the head of the answer, however long that takes: idle limits are the client's.
-async fn start(Link { stream, cut }: Link, request: Request) -> Result<Started, Failed> {
+async fn start(Link { stream, cut }: Link, hop: Hop, request: Request) -> Result<Started, Failed> {
     let failed = |error| Failed { cut: cut.clone(), error };
-    let (mut sender, connection) = http1::handshake::<_, Body>(TokioIo::new(Deaf::new(stream)))
-        .await
-        .map_err(|error| failed(Some(error)))?;
-    let connection = AbortOnDropHandle::new(tokio::spawn(async move {
-        if let Err(error) = connection.with_upgrades().await {
-            tracing::debug!(%error, "a connection into a sandbox broke off");
+    let stream = TokioIo::new(Deaf::new(stream));
+    let (mut sender, connection) = match hop {
+        Hop::Http1 => {
+            let (sender, connection) =
+                http1::handshake::<_, Body>(stream).await.map_err(|error| failed(Some(error)))?;
+            (Sender::Http1(sender), drive(connection.with_upgrades()))
         }
-    }));
+        Hop::Http2 => {
+            let (sender, connection) = http2::handshake::<_, _, Body>(TokioExecutor::new(), stream)
+                .await
+                .map_err(|error| failed(Some(error)))?;
+            (Sender::Http2(sender), drive(connection))
+        }
+    };
     // The cut first: an answer that comes with the sandbox's end is not trusted to be whole.
     tokio::select! {
         biased;
         () = cut.cancelled() => Err(failed(None)),
-        answer = sender.send_request(request) => match answer {
+        answer = sender.send(request) => match answer {
             Ok(response) => Ok(Started { response, connection, cut }),
             Err(error) => Err(failed(Some(error))),
         },
     }
+}
+
+/// The half of a connection that takes requests.
+enum Sender {
+    Http1(http1::SendRequest<Body>),
+    Http2(http2::SendRequest<Body>),
+}
+
+impl Sender {
+    async fn send(&mut self, request: Request) -> hyper::Result<hyper::Response<Incoming>> {
+        match self {
+            Self::Http1(sender) => sender.send_request(request).await,
+            Self::Http2(sender) => sender.send_request(head::for_http2(request)).await,
+        }
+    }
+}
+
+/// The half that moves bytes, in a task of its own.
+fn drive(connection: impl Future<Output = hyper::Result<()>> + Send + 'static) -> AbortOnDropHandle<()> {
+    AbortOnDropHandle::new(tokio::spawn(async move {
+        if let Err(error) = connection.await {
+            tracing::debug!(%error, "a connection into a sandbox broke off");
+        }
+    }))
 }
 
 fn answer_with(

@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::header::Entry;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri, Version, header};
 
 use super::target::host;
@@ -53,6 +54,52 @@ pub(super) fn outgoing(request: Request, mask: Option<HeaderValue>) -> Request {
     *inside.version_mut() = Version::HTTP_11;
     *inside.headers_mut() = parts.headers;
     inside
+}
+
+/// Whether a request is gRPC, which needs HTTP/2 on every hop: its status comes in trailers, and both sides speak at once.
+pub(super) fn is_grpc(request: &Request) -> bool {
+    let kind = request.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    request.version() == Version::HTTP_2 && kind.is_some_and(|kind| kind.starts_with("application/grpc"))
+}
+
+/// The same request for a service that speaks HTTP/2: the host belongs into its target.
+pub(super) fn for_http2(mut inside: Request) -> Request {
+    let host = inside.headers_mut().remove(header::HOST);
+    let authority = host.as_ref().and_then(|host| host.to_str().ok()).unwrap_or("localhost");
+    let path = inside.uri().path_and_query().map_or("/", |path| path.as_str());
+    let target = Uri::builder().scheme("http").authority(authority).path_and_query(path).build();
+    *inside.uri_mut() = target.unwrap_or_default();
+    *inside.version_mut() = Version::HTTP_2;
+    // The one hop-by-hop header that HTTP/2 knows; gRPC servers insist on it.
+    inside.headers_mut().insert(header::TE, HeaderValue::from_static("trailers"));
+    inside
+}
+
+/// Keeps a service's cookies to itself. With `Domain` they would go to every sandbox of this server and to the server.
+pub(super) fn keep_cookies_home(headers: &mut HeaderMap) {
+    let Entry::Occupied(cookies) = headers.entry(header::SET_COOKIE) else { return };
+    let kept: Vec<HeaderValue> = cookies.iter().filter_map(without_domain).collect();
+    cookies.remove_entry_mult();
+    for cookie in kept {
+        headers.append(header::SET_COOKIE, cookie);
+    }
+}
+
+/// A cookie that is not text is dropped: nobody could say what it does.
+fn without_domain(cookie: &HeaderValue) -> Option<HeaderValue> {
+    let mut parts = cookie.to_str().ok()?.split(';');
+    let pair = parts.next()?;
+    let is_domain =
+        |part: &&str| part.split('=').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("domain"));
+    let attributes = parts.filter(|part| !is_domain(part));
+    let kept: Vec<&str> = std::iter::once(pair).chain(attributes).collect();
+    HeaderValue::from_str(&kept.join(";")).ok()
+}
+
+/// What a signed URL shows is a file of a sandbox at this server's own address: a page among them must not act there.
+pub(super) fn defuse(headers: &mut HeaderMap) {
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox; default-src 'none'"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
 /// The Host that `maskRequestHost` asks for.
@@ -120,6 +167,32 @@ mod tests {
         let inside = outgoing(request(&[("connection", "Upgrade"), ("upgrade", "websocket")]), None);
         assert_eq!(upgrade(inside.headers()), Some(HeaderValue::from_static("websocket")));
         assert_eq!(upgrade(request(&[("upgrade", "h2c")]).headers()), None);
+    }
+
+    #[test]
+    fn grpc_keeps_its_protocol() {
+        let mut grpc = request(&[("content-type", "application/grpc+proto"), ("te", "trailers")]);
+        assert!(!is_grpc(&grpc), "over HTTP/1.1 there is no gRPC");
+        *grpc.version_mut() = Version::HTTP_2;
+        assert!(is_grpc(&grpc));
+        let inside = for_http2(outgoing(grpc, None));
+        assert_eq!(inside.uri(), "http://h.test:81/a?b=c");
+        assert_eq!(
+            (inside.version(), &inside.headers()["te"]),
+            (Version::HTTP_2, &HeaderValue::from_static("trailers"))
+        );
+        assert!(!inside.headers().contains_key("host"));
+    }
+
+    #[test]
+    fn cookies_stay_with_their_own_host() {
+        let mut headers = HeaderMap::new();
+        headers.append("set-cookie", HeaderValue::from_static("a=1; Domain=.hood.test; Path=/"));
+        headers.append("set-cookie", HeaderValue::from_static("domain=x; HttpOnly"));
+        headers.append("set-cookie", HeaderValue::from_static("c=3; dOmAiN =hood.test"));
+        keep_cookies_home(&mut headers);
+        let kept: Vec<_> = headers.get_all("set-cookie").iter().collect();
+        assert_eq!(kept, ["a=1; Path=/", "domain=x; HttpOnly", "c=3"]);
     }
 
     #[test]

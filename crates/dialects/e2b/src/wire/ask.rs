@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::reply::Reply;
-use crate::wire::{Network, Notes, mint_traffic_token};
+use crate::wire::{Network, Notes, mint_traffic_token, policy};
 
 /// The body of a create call, v1 and v2 together; `secure` and whatever else is unknown is ignored, as E2B does.
 #[derive(Debug, Deserialize)]
@@ -91,6 +91,8 @@ impl NewSandbox {
     ) -> Result<hood_engine::NewSandbox, Reply> {
         self.refuse_what_is_not_here()?;
         let timeout = seconds("timeout", self.timeout.unwrap_or(default_timeout_secs), Timeout::Positive)?;
+        let egress = self.network.as_ref().map(|network| network.egress.clone()).unwrap_or_default();
+        let policy = policy(&egress, self.allow_internet_access)?;
         let notes = Notes {
             pause_on_timeout: self.auto_pause.unwrap_or(false),
             auto_resume: self.auto_resume.and_then(|ask| ask.enabled).unwrap_or(false),
@@ -110,7 +112,7 @@ impl NewSandbox {
             envs: self.env_vars.unwrap_or_default(),
             resources: self.hood.as_ref().map(Hood::resources).transpose()?,
             root_mode,
-            policy: hood_engine::Policy::default(),
+            policy: Box::new(policy),
             internet: self.allow_internet_access,
             notes: notes.into_map()?,
         })

@@ -213,7 +213,7 @@ impl SandboxDetail {
             envd_access_token: record.access_token.0.clone(),
             allow_internet_access: record.internet,
             domain: shown_domain(domain),
-            network: notes.network,
+            network: notes.network.map(Network::shown),
             // What was asked for; that this build ends the sandbox instead of pausing it stands in its log.
             lifecycle: Lifecycle {
                 auto_resume: notes.auto_resume,

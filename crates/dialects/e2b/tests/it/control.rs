@@ -179,6 +179,8 @@ async fn wishes_that_are_not_kept_stand_in_the_log() {
     let shown = bench.get(&format!("/sandboxes/{id}")).await.expect(StatusCode::OK);
     assert_eq!(shown["network"], json!({"allowOut": ["1.1.1.1"], "denyOut": ["0.0.0.0/0"]}));
     assert_eq!(shown["allowInternetAccess"], json!(false));
+    let policy = bench.lab.gate.policy(&id.parse().expect("an id")).expect("its gate is open");
+    assert_eq!((policy.base, policy.allow.len()), (hood_policy::Base::Closed, 1));
 
     let logs = bench.get(&format!("/sandboxes/{id}/logs?start=0&limit=100")).await.expect(StatusCode::OK);
     let lines: Vec<serde_json::Value> = logs["logs"]
@@ -190,7 +192,7 @@ async fn wishes_that_are_not_kept_stand_in_the_log() {
     assert!(lines.iter().all(|line| line["level"].is_string() && line["logger"].is_string()), "{lines:?}");
     let says =
         |part: &str| lines.iter().any(|line| line["message"].as_str().is_some_and(|m| m.contains(part)));
-    assert!(says("`autoPause`") && says("no connection out") && says("was replaced and noted"), "{lines:?}");
+    assert!(says("`autoPause`") && says("network policy was replaced"), "{lines:?}");
     assert_eq!(logs["logEntries"].as_array().map(Vec::len), Some(lines.len()));
 
     let uri = format!("/v2/sandboxes/{id}/logs?level=warn&direction=backward&search=autoPause");

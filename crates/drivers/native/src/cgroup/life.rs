@@ -20,23 +20,42 @@ const MAX_GUEST_GROUPS: &str = "8192";
 const BUILDER: &str = "builder";
 const NURSERY: &str = "nursery";
 
-/// The instance's tree.
+/// Where the server goes that must leave its group to hand on controllers.
+const SERVER: &str = "server";
+
+/// The instance's tree; nothing where there are no groups.
 pub(crate) struct Life {
-    root: PathBuf,
+    root: Option<PathBuf>,
+    /// The group that the server has left, to return to.
+    left: Option<PathBuf>,
 }
 
-/// The groups of one template's builder.
+/// The groups of one template's builder; nothing where there are no groups.
 #[derive(Debug, Clone)]
 pub(crate) struct TemplateGroup {
-    path: PathBuf,
+    path: Option<PathBuf>,
 }
 
 impl Life {
-    /// Beneath the cgroup2 mount at `mount`.
-    pub(crate) fn new(mount: &Path, instance: &str) -> io::Result<Self> {
-        let root = mount.join(format!("hood-{instance}"));
-        files::make_dir(&root)?;
-        Ok(Self { root })
+    /// Beneath the group `top`: a cgroup2 mount, or a group that was handed to the user.
+    pub(crate) fn new(top: Option<&Path>, instance: &str) -> io::Result<Self> {
+        let root = top.map(|top| top.join(format!("hood-{instance}")));
+        if let Some(root) = &root {
+            files::make_dir(root)?;
+        }
+        Ok(Self { root, left: None })
+    }
+
+    /// Moves the server from `top`, its own group, into one beneath: a group with processes in it hands on no
+    /// controllers. Before any helper is started, which must not stay behind.
+    pub(crate) fn make_room(&mut self, top: &Path) -> io::Result<()> {
+        if let Some(root) = &self.root {
+            let server = root.join(SERVER);
+            files::make_dir(&server)?;
+            files::write(&server, "cgroup.procs", "0")?;
+            self.left = Some(top.to_owned());
+        }
+        Ok(())
     }
 
     /// Ends every process of the instance and removes all its groups. Returns how many sandboxes there were.
@@ -47,7 +66,7 @@ impl Life {
         }
         kill_and_wait(&root, patience)?;
         let mut sandboxes = 0;
-        for template in files::children(&root)? {
+        for template in files::children(&root)?.into_iter().filter(|path| !path.ends_with(SERVER)) {
             let ids = files::children(&template)?;
             sandboxes +=
                 ids.iter().filter(|path| !path.ends_with(BUILDER) && !path.ends_with(NURSERY)).count();
@@ -58,7 +77,8 @@ impl Life {
 
     /// A group for builder `number`, whose root is `root_id` outside: it must be able to place sandboxes.
     pub(crate) fn template(&self, number: u32, root_id: u32) -> io::Result<TemplateGroup> {
-        let path = self.root.join(format!("t{number}"));
+        let Some(root) = &self.root else { return Ok(TemplateGroup { path: None }) };
+        let path = root.join(format!("t{number}"));
         files::make_dir(&path)?;
         files::make_dir(&path.join(BUILDER))?;
         files::make_dir(&path.join(NURSERY))?;
@@ -66,30 +86,35 @@ impl Life {
         for group in [path.clone(), path.join(NURSERY)] {
             chown(group.join("cgroup.procs"), Some(root_id), Some(root_id))?;
         }
-        Ok(TemplateGroup { path })
+        Ok(TemplateGroup { path: Some(path) })
     }
 
-    /// The instance's own group.
-    #[cfg(test)]
-    pub(crate) fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// Removes the instance's group, once empty.
+    /// Removes the instance's group, once no sandbox is in it.
     pub(crate) fn remove(&self) -> io::Result<()> {
-        files::remove_tree(&self.root)
+        let Some(root) = &self.root else { return Ok(()) };
+        if let Some(top) = &self.left {
+            // The way back is open when nothing is handed on any more.
+            for level in [root, top] {
+                for controller in ["-memory", "-cpu", "-pids"] {
+                    // One that was never handed on is no loss.
+                    files::write(level, "cgroup.subtree_control", controller).ok();
+                }
+            }
+            files::write(top, "cgroup.procs", "0")?;
+        }
+        files::remove_tree(root)
     }
 }
 
 impl TemplateGroup {
     /// Where the builder itself lives.
-    pub(crate) fn builder(&self) -> io::Result<OwnedFd> {
-        open(&self.path.join(BUILDER))
+    pub(crate) fn builder(&self) -> io::Result<Option<OwnedFd>> {
+        self.path.as_ref().map(|path| open(&path.join(BUILDER))).transpose()
     }
 
-    /// Where the template's nursery lives.
+    /// Where the template's nursery lives. There is no nursery where there are no groups.
     pub(crate) fn nursery(&self) -> io::Result<OwnedFd> {
-        open(&self.path.join(NURSERY))
+        open(&self.path.as_ref().ok_or(io::ErrorKind::Unsupported)?.join(NURSERY))
     }
 
     /// A group that the sandbox's guest has made beneath its own. The name comes from the guest: it is one of the
@@ -99,44 +124,46 @@ impl TemplateGroup {
         if digits.is_empty() || digits.len() > 20 || !digits.bytes().all(|b| b.is_ascii_digit()) {
             return Err(io::ErrorKind::InvalidInput.into());
         }
-        open(&self.sandbox(id).join(name))
+        open(&self.sandbox(id).ok_or(io::ErrorKind::Unsupported)?.join(name))
     }
 
     /// The directory of a sandbox's group.
-    pub(crate) fn sandbox(&self, id: &SandboxId) -> PathBuf {
-        self.path.join(id.as_str())
+    pub(crate) fn sandbox(&self, id: &SandboxId) -> Option<PathBuf> {
+        self.path.as_ref().map(|path| path.join(id.as_str()))
     }
 
     /// The directory of the template's group.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     /// Makes the sandbox's group, owned by its root (`root_id` outside) so that its guest can make groups beneath it.
-    pub(crate) fn make(&self, id: &SandboxId, root_id: u32) -> io::Result<OwnedFd> {
-        let path = self.sandbox(id);
+    pub(crate) fn make(&self, id: &SandboxId, root_id: u32) -> io::Result<Option<OwnedFd>> {
+        let Some(path) = self.sandbox(id) else { return Ok(None) };
         files::make_dir(&path)?;
         files::write_if_there(&path, "cgroup.max.descendants", MAX_GUEST_GROUPS)?;
         for file in ["", "cgroup.procs", "cgroup.threads", "cgroup.subtree_control"] {
             chown(path.join(file), Some(root_id), Some(root_id))?;
         }
-        open_alone(&path)
+        open_alone(&path).map(Some)
     }
 
     /// Ends every process of the sandbox, waits until they are gone, and removes the group.
     pub(crate) fn end(&self, id: &SandboxId, patience: Duration) -> io::Result<()> {
-        let path = self.sandbox(id);
-        if !path.exists() {
-            return Ok(());
+        match self.sandbox(id) {
+            Some(path) if path.exists() => {
+                kill_and_wait(&path, patience)?;
+                files::remove_tree(&path)
+            }
+            _ => Ok(()),
         }
-        kill_and_wait(&path, patience)?;
-        files::remove_tree(&path)
     }
 
     /// Ends the builder, and with it whatever is left in its pid namespace.
     pub(crate) fn end_all(&self, patience: Duration) -> io::Result<()> {
-        kill_and_wait(&self.path, patience)?;
-        files::remove_tree(&self.path)
+        let Some(path) = &self.path else { return Ok(()) };
+        kill_and_wait(path, patience)?;
+        files::remove_tree(path)
     }
 }
 

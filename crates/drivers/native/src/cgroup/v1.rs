@@ -81,16 +81,20 @@ impl Limits for V1 {
         Ok(most)
     }
 
-    fn meter(&self, id: &SandboxId, _: &TemplateGroup) -> io::Result<Meter> {
+    fn holds_pids(&self) -> bool {
+        true
+    }
+
+    fn meter(&self, id: &SandboxId, _: &TemplateGroup) -> io::Result<Option<Meter>> {
         let (memory, pids) = (self.dir("memory", id), self.dir("pids", id));
-        Ok(Meter {
+        Ok(Some(Meter {
             cpu: Duration::from_nanos(files::number(&self.dir("cpuacct", id), "cpuacct.usage")?),
             memory: Bytes(files::number(&memory, "memory.usage_in_bytes")?),
             cache: Bytes(files::field(&memory, "memory.stat", "total_cache")?),
             pids: files::number(&pids, "pids.current")? as u32,
             oom_kills: files::field(&memory, "memory.oom_control", "oom_kill")?,
             pids_refused: files::field(&pids, "pids.events", "max")?,
-        })
+        }))
     }
 
     fn views(&self) -> Vec<View> {

@@ -2,21 +2,28 @@
 //!
 //! One file system for all sandboxes would be cheaper, and would join them: a lease on a shared file makes every other
 //! sandbox that opens it wait, a lock on a shared inode is seen by all, and inotify tells what the others open.
+//!
+//! Without root nobody can make a device node: then `/dev` shows the host's own, one mount each, and the latter two hold
+//! for those six.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_string, fsmount, fsopen,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, OpenTreeFlags, fsconfig_create, fsconfig_set_string, fsmount,
+    fsopen, open_tree,
 };
 
 use crate::sys::idmap::{Forbid, set_attributes};
-use crate::templates::Maps;
+use crate::templates::Owners;
 use crate::warden::messages::View;
 
-/// (name, major, minor). Nothing that reaches hardware, the host's memory, a hypervisor or another mount.
-const NODES: &[(&str, u32, u32)] =
+/// Name, major, minor.
+type Node = (&'static str, u32, u32);
+
+/// Nothing that reaches hardware, the host's memory, a hypervisor or another mount.
+const NODES: &[Node] =
     &[("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("tty", 5, 0)];
 
 const LINKS: &[(&str, &str)] = &[
@@ -37,6 +44,19 @@ pub(crate) struct Statics {
     links: Vec<(String, String)>,
     /// (path, text) in `/sys`.
     files: Vec<(String, Vec<u8>)>,
+}
+
+/// The two file systems of one sandbox.
+pub(crate) struct Made {
+    pub(crate) dev: OwnedFd,
+    pub(crate) sys: OwnedFd,
+    /// The host's nodes, to be mounted in `/dev`, in the order of [`node_names`]; none where `/dev` has its own.
+    pub(crate) nodes: Vec<OwnedFd>,
+}
+
+/// What the device nodes are called.
+pub(crate) fn node_names() -> impl Iterator<Item = &'static str> {
+    NODES.iter().map(|(name, ..)| *name)
 }
 
 impl Statics {
@@ -69,12 +89,16 @@ impl Statics {
         Ok(Self { dirs, links, files })
     }
 
-    /// Both for one sandbox, detached.
-    pub(crate) fn make(&self, maps: &Maps) -> io::Result<(OwnedFd, OwnedFd)> {
-        let (dev, sys) = (dev()?, self.sys()?);
-        close_up(&dev, Forbid::ALL_BUT_DEVICES, maps)?;
-        close_up(&sys, Forbid::ALL, maps)?;
-        Ok((dev, sys))
+    /// All for one sandbox, detached.
+    pub(crate) fn make(&self, owners: &Owners) -> io::Result<Made> {
+        let (dev, nodes) = match owners {
+            Owners::Mapped(_) => (dev(make_node)?, Vec::new()),
+            Owners::OnDisk(_) => (dev(make_place)?, host_nodes()?),
+        };
+        let sys = self.sys()?;
+        close_up(&dev, Forbid::ALL_BUT_DEVICES, owners)?;
+        close_up(&sys, Forbid::ALL, owners)?;
+        Ok(Made { dev, sys, nodes })
     }
 
     fn sys(&self) -> io::Result<OwnedFd> {
@@ -95,8 +119,9 @@ impl Statics {
 }
 
 /// Read-only, and root inside owns it. Before Linux 6.3 a tmpfs cannot be mapped: then it belongs to nobody there,
-/// which its modes allow for.
-fn close_up(tree: &OwnedFd, forbid: Forbid, maps: &Maps) -> io::Result<()> {
+/// which its modes allow for. So it does without root.
+fn close_up(tree: &OwnedFd, forbid: Forbid, owners: &Owners) -> io::Result<()> {
+    let Owners::Mapped(maps) = owners else { return set_attributes(tree.as_fd(), forbid, None) };
     match set_attributes(tree.as_fd(), forbid, Some(maps.userns.as_fd())) {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
             set_attributes(tree.as_fd(), forbid, None)
@@ -105,13 +130,10 @@ fn close_up(tree: &OwnedFd, forbid: Forbid, maps: &Maps) -> io::Result<()> {
     }
 }
 
-fn dev() -> io::Result<OwnedFd> {
+fn dev(make: impl Fn(&OwnedFd, &Node) -> io::Result<()>) -> io::Result<OwnedFd> {
     let dev = tmpfs("64k")?;
-    for (name, major, minor) in NODES {
-        let device = rustix::fs::makedev(*major, *minor);
-        rustix::fs::mknodat(&dev, *name, FileType::CharacterDevice, Mode::from_raw_mode(0o666), device)?;
-        // mknod obeys the umask.
-        rustix::fs::chmodat(&dev, *name, Mode::from_raw_mode(0o666), rustix::fs::AtFlags::empty())?;
+    for node in NODES {
+        make(&dev, node)?;
     }
     for (name, to) in LINKS {
         rustix::fs::symlinkat(*to, &dev, *name)?;
@@ -120,6 +142,37 @@ fn dev() -> io::Result<OwnedFd> {
         rustix::fs::mkdirat(&dev, dir, Mode::from_raw_mode(0o755))?;
     }
     Ok(dev)
+}
+
+fn make_node(dev: &OwnedFd, (name, major, minor): &Node) -> io::Result<()> {
+    let device = rustix::fs::makedev(*major, *minor);
+    rustix::fs::mknodat(dev, *name, FileType::CharacterDevice, Mode::from_raw_mode(0o666), device)?;
+    // mknod obeys the umask.
+    rustix::fs::chmodat(dev, *name, Mode::from_raw_mode(0o666), rustix::fs::AtFlags::empty())?;
+    Ok(())
+}
+
+/// An empty file that the host's node is mounted on.
+fn make_place(dev: &OwnedFd, (name, ..): &Node) -> io::Result<()> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    rustix::fs::openat(dev, *name, flags, Mode::from_raw_mode(0o444))?;
+    Ok(())
+}
+
+/// A view of each of the host's nodes, if it is what its name says.
+fn host_nodes() -> io::Result<Vec<OwnedFd>> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    NODES
+        .iter()
+        .map(|(name, major, minor)| {
+            let node = open_tree(rustix::fs::CWD, format!("/dev/{name}"), flags)?;
+            if rustix::fs::fstat(&node)?.st_rdev != rustix::fs::makedev(*major, *minor) {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            set_attributes(node.as_fd(), Forbid::ALL_BUT_DEVICES, None)?;
+            Ok(node)
+        })
+        .collect()
 }
 
 /// A small file system, attached nowhere. Made by the host's root: only then do its device nodes work.

@@ -3,7 +3,7 @@
 use super::bpf::{IF_AT_LEAST, IF_BITS, IF_EQUAL, Instruction, JUMP, LOAD, RETURN};
 use super::compile::{AUDIT_ARCH_X86_64, verdict};
 use super::interpreter::{Call, run};
-use super::profile::{Action, Condition, ENOSYS, EPERM, Profile, Rule, Who};
+use super::profile::{Action, Condition, ENOSYS, EPERM, Nested, Profile, Rule, Who};
 use super::{MAX_INSTRUCTIONS, loadable};
 
 /// Size of `struct seccomp_data`: loads are from within it.
@@ -22,7 +22,11 @@ pub struct Ask {
 /// these calls as the data says. False if the text is refused.
 pub fn holds(text: &str, is_guest: bool, asks: &[Ask]) -> bool {
     let who = if is_guest { Who::Guest } else { Who::Payload };
-    let Ok(profile) = Profile::parse(text, who) else { return false };
+    [Nested::Closed, Nested::Open].into_iter().all(|nested| holds_for(text, who, nested, asks))
+}
+
+fn holds_for(text: &str, who: Who, nested: Nested, asks: &[Ask]) -> bool {
+    let Ok(profile) = Profile::parse(text, who, nested) else { return false };
     let Ok(program) = loadable(&profile) else { return false };
     loads(&program);
     for ask in asks {

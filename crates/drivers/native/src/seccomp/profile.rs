@@ -15,6 +15,13 @@ pub(crate) enum Who {
     Payload,
 }
 
+/// Whether the template lets programs make user namespaces of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Nested {
+    Closed,
+    Open,
+}
+
 /// What to answer a call with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Action {
@@ -83,7 +90,15 @@ struct File {
     allow: BTreeMap<String, String>,
     enosys: BTreeMap<String, String>,
     guest: BTreeMap<String, String>,
+    #[serde(default)]
+    nested: NestedCalls,
     conditional: Vec<Conditional>,
+}
+
+#[derive(Default, Deserialize)]
+struct NestedCalls {
+    allow: String,
+    enosys: String,
 }
 
 #[derive(Deserialize)]
@@ -101,12 +116,12 @@ struct Clause {
 
 impl Profile {
     /// The filter in this crate's data.
-    pub(crate) fn shipped(who: Who) -> Result<Self, ProfileError> {
-        Self::parse(SHIPPED, who)
+    pub(crate) fn shipped(who: Who, nested: Nested) -> Result<Self, ProfileError> {
+        Self::parse(SHIPPED, who, nested)
     }
 
     /// Every known call that no list names is refused with EPERM.
-    pub(super) fn parse(text: &str, who: Who) -> Result<Self, ProfileError> {
+    pub(super) fn parse(text: &str, who: Who, nested: Nested) -> Result<Self, ProfileError> {
         let file: File = toml::from_str(text)?;
         let numbers = numbers();
         let newest = numbers.values().copied().max().unwrap_or(0);
@@ -129,6 +144,12 @@ impl Profile {
         if who == Who::Guest {
             for name in file.guest.values().flat_map(|list| list.split_whitespace()) {
                 named.insert(name, plain(Action::Allow));
+            }
+        }
+        if nested == Nested::Open {
+            let lists = [(&file.nested.allow, Action::Allow), (&file.nested.enosys, Action::Errno(ENOSYS))];
+            for (list, action) in lists {
+                named.extend(list.split_whitespace().map(|name| (name, plain(action))));
             }
         }
         let mut rules: BTreeMap<u32, Rule> =
@@ -204,7 +225,7 @@ mod tests {
 
     #[test]
     fn the_shipped_data_is_sound() {
-        let payload = Profile::shipped(Who::Payload).expect("valid data");
+        let payload = Profile::shipped(Who::Payload, Nested::Closed).expect("valid data");
         assert!(payload.rules.len() > 370);
         assert_eq!(payload.newest, 469);
     }
@@ -214,11 +235,24 @@ mod tests {
         let base = "[enosys]\n[guest]\nconditional = []\n[allow]\n";
         let broken = "conditional = []\n[enosys]\n[guest]\n[allow]\na = \"read raed\"\n";
         assert!(
-            matches!(Profile::parse(broken, Who::Payload), Err(ProfileError::UnknownCall(n)) if n == "raed")
+            matches!(Profile::parse(broken, Who::Payload, Nested::Closed), Err(ProfileError::UnknownCall(n)) if n == "raed")
         );
         let twice = "conditional = []\n[enosys]\n[guest]\n[allow]\na = \"read\"\nb = \"read\"\n";
-        assert!(matches!(Profile::parse(twice, Who::Payload), Err(ProfileError::Twice(n)) if n == "read"));
-        assert!(Profile::parse(base, Who::Payload).is_err());
+        assert!(
+            matches!(Profile::parse(twice, Who::Payload, Nested::Closed), Err(ProfileError::Twice(n)) if n == "read")
+        );
+        assert!(Profile::parse(base, Who::Payload, Nested::Closed).is_err());
+    }
+
+    #[test]
+    fn a_template_that_opens_namespaces_opens_nothing_else() {
+        let closed = Profile::shipped(Who::Payload, Nested::Closed).expect("valid data");
+        let open = Profile::shipped(Who::Payload, Nested::Open).expect("valid data");
+        let differ: Vec<u32> =
+            closed.rules.keys().copied().filter(|n| closed.rules[n] != open.rules[n]).collect();
+        // clone, pivot_root, mount, umount2, sethostname, setdomainname, unshare, setns, and the newer mount calls.
+        let expected = [56, 155, 165, 166, 170, 171, 272, 308, 428, 429, 430, 431, 432, 433, 442];
+        assert_eq!(differ, expected);
     }
 
     #[test]
@@ -230,8 +264,8 @@ mod tests {
                  clauses = [{{ if = [[0, \"is\", {values}]], then = \"allow\" }}] }}]\n[allow]\n[enosys]\n[guest]\n"
             )
         };
-        assert!(Profile::parse(&with_values(253), Who::Payload).is_ok());
-        let refused = Profile::parse(&with_values(254), Who::Payload);
+        assert!(Profile::parse(&with_values(253), Who::Payload, Nested::Closed).is_ok());
+        let refused = Profile::parse(&with_values(254), Who::Payload, Nested::Closed);
         assert!(matches!(refused, Err(ProfileError::LongClause(call)) if call == "socket"));
     }
 }

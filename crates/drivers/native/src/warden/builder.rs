@@ -6,17 +6,16 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{DumpableBehavior, Pid};
+use rustix::process::{DumpableBehavior, Pid, PidfdFlags, pidfd_open};
 use rustix::thread::{Gid, Uid};
 
 use super::init;
 use super::messages::{Answer, Build, IdLine, ToBuilder};
 use super::nursery;
 use super::serve::write_maps;
+use crate::helper::ANSWER_LIMIT;
 use crate::sys::clone::{Side, clone_process, exit_now};
 use crate::sys::{namespaces, socket};
-
-pub(crate) use crate::templates::RANGE;
 
 const NAMESPACES: libc::c_int =
     libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWNET;
@@ -26,12 +25,12 @@ pub(super) fn start(
     base: u32,
     count: u32,
     server: OwnedFd,
-    group: &OwnedFd,
+    group: Option<&OwnedFd>,
     warden_socket: &OwnedFd,
 ) -> io::Result<()> {
     let (entered_read, entered) = pipe_with(PipeFlags::CLOEXEC)?;
     let (mapped, mapped_write) = pipe_with(PipeFlags::CLOEXEC)?;
-    match clone_process(0, Some(group.as_fd()))? {
+    match clone_process(0, group.map(AsFd::as_fd))? {
         Side::Child => {
             drop((entered_read, mapped_write));
             let result = become_builder(base, warden_socket, &entered, &mapped).and_then(|()| {
@@ -99,6 +98,9 @@ fn serve(server: &OwnedFd) -> io::Result<()> {
     // PID 1 of U's pid namespace also inherits every orphan between a guest's end and its namespace's.
     namespaces::ignore_children()?;
     let data = init::Data::load()?;
+    let myself = pidfd_open(rustix::process::getpid(), PidfdFlags::empty())?;
+    socket::send(server, &Answer::Done, &[myself.as_fd()])?;
+    drop(myself);
     while let Some((request, fds)) = socket::receive::<ToBuilder>(server)? {
         let done = match request {
             ToBuilder::Build(request) => build(&data, &request, fds).map(Vec::from),
@@ -128,8 +130,8 @@ fn build(data: &init::Data, request: &Build, fds: Vec<OwnedFd>) -> Result<[Owned
     let (report, report_write) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| fail("pipe")(e.into()))?;
     let (go, go_write) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| fail("pipe")(e.into()))?;
     let handed = init::Handed::sort(&request.roles, fds).map_err(fail("descriptors"))?;
-    let group = handed.group.as_fd();
-    match clone_process(NAMESPACES, Some(group)).map_err(fail("clone"))? {
+    let group = handed.group.as_ref().map(AsFd::as_fd);
+    match clone_process(NAMESPACES, group).map_err(fail("clone"))? {
         Side::Child => {
             drop((report, go_write));
             init::run(data, request, &handed, &report_write, &go)
@@ -138,11 +140,8 @@ fn build(data: &init::Data, request: &Build, fds: Vec<OwnedFd>) -> Result<[Owned
             drop((report_write, go));
             let finished = finish(request, pid, &report, &go_write);
             if finished.is_err() {
-                // Its namespaces die with it.
-                if let Err(error) = rustix::process::pidfd_send_signal(&pidfd, rustix::process::Signal::KILL)
-                {
-                    return Err(fail("kill")(error.into()));
-                }
+                // Its namespaces die with it. Waited for: without a group the server has no other way to know.
+                crate::rootless::end(&pidfd, ANSWER_LIMIT).map_err(fail("kill"))?;
             }
             finished.map(|netns| [pidfd, netns])
         }
@@ -157,8 +156,7 @@ fn finish(request: &Build, pid: Pid, report: &OwnedFd, go: &OwnedFd) -> Result<O
     };
     init::read_report(report)?;
     let netns = open_netns(pid).map_err(fail("network namespace"))?;
-    let line = IdLine { inside: 0, outside: request.first_id, count: RANGE };
-    write_maps(pid, &[line]).map_err(fail("id maps"))?;
+    write_maps(pid, &request.lines).map_err(fail("id maps"))?;
     rustix::io::write(go, &[1]).map_err(|e| fail("go")(e.into()))?;
     match init::read_report(report) {
         // The pipe closed at exec.
@@ -175,7 +173,7 @@ fn open_netns(pid: Pid) -> io::Result<OwnedFd> {
 
 /// Real, effective and saved ids. The change makes the process undumpable, and then its `/proc` files, the id maps
 /// among them, belong to the host's root; so it is made dumpable again.
-pub(super) fn become_id(id: u32) -> io::Result<()> {
+pub(crate) fn become_id(id: u32) -> io::Result<()> {
     let (uid, gid) = (Uid::from_raw(id), Gid::from_raw(id));
     rustix::thread::set_thread_res_gid(gid, gid, gid)?;
     rustix::thread::set_thread_res_uid(uid, uid, uid)?;
@@ -183,7 +181,7 @@ pub(super) fn become_id(id: u32) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn expect_byte(from: &OwnedFd) -> io::Result<()> {
+pub(crate) fn expect_byte(from: &OwnedFd) -> io::Result<()> {
     let mut byte = [0];
     match rustix::io::retry_on_intr(|| rustix::io::read(from, &mut byte))? {
         1 => Ok(()),

@@ -14,20 +14,22 @@ use super::masks::Masks;
 use super::messages::{Build, Role};
 use super::tree;
 use crate::limits;
-use crate::seccomp::{self, Instruction, Who};
+use crate::network::Network;
+use crate::seccomp::{Programs, Who};
 use crate::sys::clone::{exec_fd, exit_now};
-use crate::sys::{filter, fork, link, namespaces};
+use crate::sys::{filter, fork, namespaces};
 
 /// What the data files say, read once by the builder: every sandbox's first process inherits it with the memory.
 pub(super) struct Data {
-    filter: Vec<Instruction>,
+    filters: Programs,
     masks: Masks,
+    network: Network,
 }
 
 impl Data {
     pub(super) fn load() -> io::Result<Self> {
-        let filter = seccomp::program(Who::Guest).map_err(io::Error::other)?;
-        Ok(Self { filter, masks: Masks::shipped()? })
+        let filters = Programs::of(Who::Guest).map_err(io::Error::other)?;
+        Ok(Self { filters, masks: Masks::shipped()?, network: Network::shipped()? })
     }
 }
 
@@ -38,18 +40,19 @@ pub(super) struct Handed {
     pub(super) sys: OwnedFd,
     guest: OwnedFd,
     control: OwnedFd,
-    pub(super) group: OwnedFd,
+    /// None where there are no groups.
+    pub(super) group: Option<OwnedFd>,
+    /// The host's device nodes, where `/dev` has none of its own.
+    pub(super) nodes: Vec<OwnedFd>,
     tasks: Vec<OwnedFd>,
 }
 
-/// Kernel objects of one sandbox, written as `user.max_*` in S. Namespaces are closed: nobody inside needs one.
+/// Namespaces that a template can open to programs inside, written as `user.max_*_namespaces` in S. Not the cgroup kind:
+/// its owner may mount the hierarchies, and those of the sandbox's groups that its guest has made belong to root in S.
+const NESTABLE: [&str; 6] = ["user", "mnt", "net", "pid", "ipc", "uts"];
+
+/// Other kernel objects of one sandbox, written as `user.max_*` in S.
 const USER_LIMITS: &[(&str, u32)] = &[
-    ("max_user_namespaces", limits::NAMESPACES),
-    ("max_mnt_namespaces", limits::NAMESPACES),
-    ("max_net_namespaces", limits::NAMESPACES),
-    ("max_pid_namespaces", limits::NAMESPACES),
-    ("max_ipc_namespaces", limits::NAMESPACES),
-    ("max_uts_namespaces", limits::NAMESPACES),
     ("max_cgroup_namespaces", limits::NAMESPACES),
     ("max_time_namespaces", limits::NAMESPACES),
     ("max_inotify_instances", limits::INOTIFY_INSTANCES),
@@ -65,7 +68,7 @@ impl Handed {
         if roles.len() != fds.len() {
             return Err(bad());
         }
-        let mut tasks = Vec::new();
+        let (mut tasks, mut nodes) = (Vec::new(), Vec::new());
         let (mut root, mut dev, mut sys, mut guest, mut control, mut group) =
             (None, None, None, None, None, None);
         for (role, fd) in roles.iter().zip(fds) {
@@ -76,6 +79,7 @@ impl Handed {
                 Role::Guest => guest = Some(fd),
                 Role::Control => control = Some(fd),
                 Role::Group => group = Some(fd),
+                Role::Node => nodes.push(fd),
                 Role::Tasks => tasks.push(fd),
             }
         }
@@ -85,7 +89,8 @@ impl Handed {
             sys: sys.ok_or_else(bad)?,
             guest: guest.ok_or_else(bad)?,
             control: control.ok_or_else(bad)?,
-            group: group.ok_or_else(bad)?,
+            group,
+            nodes,
             tasks,
         })
     }
@@ -141,18 +146,22 @@ fn raise(
     }
     // After the placement, so that the own group is the root of what is visible.
     step("cgroup namespace", namespaces::unshare(libc::CLONE_NEWCGROUP))?;
-    step("loopback", link::loopback_up())?;
-    // Root in S owns no network, so ports below 1024 would be closed to it.
-    step("ports", std::fs::write("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0"))?;
+    data.network.raise()?;
     let user_limits = step("mounts", tree::build(build, &data.masks, handed))?;
     step("host name", rustix::system::sethostname(build.hostname.as_bytes()))?;
     step("frozen limits", frozen_limits(build))?;
     step("ids", rustix::thread::set_thread_groups(&[]))?;
-    step("ids", become_id(build.first_id))?;
+    step("ids", become_id(build.account))?;
     step("user namespace", namespaces::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS))?;
     step("maps", rustix::io::write(report, b"?"))?;
     step("maps", expect_byte(go))?;
     step("root inside", become_id(0))?;
+    let namespaces_each =
+        if build.nested_user_namespaces { limits::NESTED_NAMESPACES } else { limits::NAMESPACES };
+    for kind in NESTABLE {
+        let name = format!("max_{kind}_namespaces");
+        step("user limits", write_beneath(user_limits.as_fd(), &name, &namespaces_each.to_string()))?;
+    }
     for (name, value) in USER_LIMITS {
         step("user limits", write_beneath(user_limits.as_fd(), name, &value.to_string()))?;
     }
@@ -165,10 +174,11 @@ fn raise(
     step("core limit", namespaces::clamp_limit(libc::RLIMIT_CORE, limits::CORE))?;
     let null = step("null", rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()))?;
     let null = null.as_fd();
-    let fds = [null, null, null, handed.control.as_fd(), handed.group.as_fd()];
+    // A group that is not there is a descriptor that is no directory.
+    let fds = [null, null, null, handed.control.as_fd(), handed.group.as_ref().map_or(null, AsFd::as_fd)];
     let guest = step("descriptors", fork::lift(handed.guest.as_fd()))?;
     step("descriptors", fork::place_descriptors(&fds))?;
-    step("filter", filter::install(&data.filter))?;
+    step("filter", filter::install(data.filters.get(build.nested_user_namespaces)))?;
     Err(("exec", exec_fd(guest.as_fd(), c"hood-guest")))
 }
 

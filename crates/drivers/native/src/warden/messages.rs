@@ -18,7 +18,8 @@ pub(crate) struct IdLine {
 pub(crate) enum ToWarden {
     /// A user namespace with these maps, to map mounts with. The answer carries its descriptor.
     UserNamespace { lines: Vec<IdLine> },
-    /// A builder with a user namespace of `count` ids from `base`. Carries its socket and its cgroup2 directory.
+    /// A builder with a user namespace of `count` ids from `base`. Carries its socket and, where there are groups, its
+    /// cgroup2 directory.
     Builder { base: u32, count: u32 },
 }
 
@@ -47,8 +48,12 @@ pub(crate) struct Build {
     pub(crate) roles: Vec<Role>,
     /// Host name inside.
     pub(crate) hostname: String,
-    /// First id of the sandbox's range, counted in U.
-    pub(crate) first_id: u32,
+    /// Root inside, counted in U.
+    pub(crate) root: u32,
+    /// Who S is made and counted for, in U.
+    pub(crate) account: u32,
+    /// The maps of S.
+    pub(crate) lines: Vec<IdLine>,
     /// Ceiling of processes, the second fence behind the pids controller.
     pub(crate) max_processes: u64,
     /// Size of `/dev/shm` in bytes.
@@ -59,6 +64,8 @@ pub(crate) struct Build {
     pub(crate) writable: Option<String>,
     /// The sandbox's own groups, shown read-only beneath `/sys/fs/cgroup`.
     pub(crate) views: Vec<View>,
+    /// Programs inside may make user namespaces.
+    pub(crate) nested_user_namespaces: bool,
 }
 
 /// One cgroup hierarchy as the sandbox sees it.
@@ -85,8 +92,10 @@ pub(crate) enum Role {
     Guest,
     /// The guest's end of the control socket.
     Control,
-    /// The sandbox's cgroup2 directory.
+    /// The sandbox's cgroup2 directory; not sent where there are no groups.
     Group,
+    /// A device node to be mounted in `/dev`; they come in one order, or not at all.
+    Node,
     /// A v1 `tasks` file to write `0` into.
     Tasks,
 }
@@ -94,7 +103,8 @@ pub(crate) enum Role {
 /// From either.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
-    /// Done. Carries: a user namespace; or nothing; or the guest's pidfd and network namespace.
+    /// Done. Carries: a user namespace; or nothing; or the guest's pidfd and network namespace; or, as a builder's first
+    /// word, its own pidfd.
     Done,
     /// This step failed.
     Failed { step: String, errno: i32 },

@@ -51,9 +51,9 @@ fn answer(request: &ToWarden, fds: Vec<OwnedFd>, server: &OwnedFd) -> io::Result
     match request {
         ToWarden::UserNamespace { lines } => user_namespace(lines).map(Some),
         ToWarden::Builder { base, count } => {
-            let [socket, group] =
-                <[OwnedFd; 2]>::try_from(fds).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
-            builder::start(*base, *count, socket, &group, server)?;
+            let mut fds = fds.into_iter();
+            let socket = fds.next().ok_or(io::ErrorKind::InvalidInput)?;
+            builder::start(*base, *count, socket, fds.next().as_ref(), server)?;
             Ok(None)
         }
     }

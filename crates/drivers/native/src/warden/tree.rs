@@ -11,6 +11,7 @@ use super::masks::Masks;
 use super::messages::Build;
 use super::mounts::{Set, attach, clone_of, cover, detached, target, target_here};
 use crate::limits;
+use crate::root::node_names;
 use crate::sys::idmap::{Forbid, set_attributes};
 
 /// Builds the whole tree on `/new` and makes it the root. Returns a handle on `/proc/sys/user` from before it became
@@ -24,7 +25,10 @@ pub(super) fn build(build: &Build, masks: &Masks, handed: &Handed) -> io::Result
     let new = rustix::fs::open("/new", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
 
     attach(handed.dev.as_fd(), target(&new, "dev")?.as_fd())?;
-    let id = build.first_id;
+    for (name, node) in node_names().zip(&handed.nodes) {
+        attach(node.as_fd(), target(&new, &format!("dev/{name}"))?.as_fd())?;
+    }
+    let id = build.root;
     let owner = [Set::Text("uid", id.to_string()), Set::Text("gid", id.to_string())];
     let devpts = [
         Set::Flag("newinstance"),

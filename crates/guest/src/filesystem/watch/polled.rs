@@ -94,10 +94,10 @@ pub(super) async fn events(
     // The client expects to see what it did just now, and that may not have been collected yet.
     shared.watch.pump();
     shared.watch.settle(None);
-    let root = shared.watch.root().into_owned();
+    let view = shared.watch.view.clone();
     let changes: Vec<_> = std::iter::from_fn(|| shared.watch.pending.pop()).collect();
     drop(shared);
-    let events = changes.into_iter().map(|change| event(&root, change, include_entry)).collect();
+    let events = changes.into_iter().map(|change| event(&view, change, include_entry)).collect();
     Ok(Json(Events { events }))
 }
 

@@ -92,7 +92,7 @@ impl Live {
         }
         loop {
             if let Some(change) = self.watch.pending.pop() {
-                let event = event(&self.watch.root(), change, self.include_entry);
+                let event = event(&self.watch.view, change, self.include_entry);
                 return Ok(Message::Filesystem(Box::new(event)));
             }
             let due = self.watch.pending.due().unwrap_or_else(|| Instant::now() + FOREVER);

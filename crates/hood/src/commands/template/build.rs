@@ -1,6 +1,9 @@
 //! `hood template build`.
 
-use anyhow::Result;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
 use hood_images::{BuildOptions, Progress, Recipe, shipped};
 
 use super::progress::{Drawn, Plain};
@@ -13,7 +16,10 @@ use crate::exit::{Exit, Hinted};
 const ALL: &str = "all";
 
 pub(crate) fn run(context: &Context, arguments: BuildArguments) -> Result<Exit> {
-    let recipes = wanted(shipped(), &arguments.name)?;
+    let recipes = match read(Path::new(&arguments.name))? {
+        Some(recipe) => vec![recipe],
+        None => wanted(shipped(), &arguments.name)?,
+    };
     let store = store(context)?;
     let options = BuildOptions { debian_mirror: arguments.debian_mirror };
     let progress: Box<dyn Progress> = if context.printer.may_draw() {
@@ -34,6 +40,15 @@ pub(crate) fn run(context: &Context, arguments: BuildArguments) -> Result<Exit> 
         }
     }
     Ok(Exit::Done)
+}
+
+/// The recipe in a file, where the argument is the path of one. What it stands on must be built already.
+fn read(path: &Path) -> Result<Option<Recipe>> {
+    if path.extension().is_none_or(|extension| extension != "toml") {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(Some(Recipe::parse(&text).with_context(|| format!("{} is no recipe", path.display()))?))
 }
 
 /// The recipe of this name after those that it stands on. Shipped recipes come in that order.
@@ -68,6 +83,17 @@ mod tests {
             found.ok(),
             (!expected.is_empty()).then(|| expected.iter().map(|&n| n.to_owned()).collect())
         );
+    }
+
+    #[test]
+    fn only_a_path_that_ends_in_toml_is_read() {
+        assert!(read(Path::new("base")).expect("a name").is_none());
+        let error = read(Path::new("/nowhere/mine.toml")).expect_err("no such file");
+        assert!(format!("{error:#}").contains("/nowhere/mine.toml"), "{error:#}");
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("mine.toml");
+        fs::write(&path, "name = 1").expect("written");
+        assert!(format!("{:#}", read(&path).expect_err("no recipe")).contains("is no recipe"));
     }
 
     #[test]

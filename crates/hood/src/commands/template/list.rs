@@ -28,7 +28,9 @@ struct Row {
 }
 
 pub(crate) async fn run(context: &Context) -> Result<Exit> {
-    let rows = if rustix::process::geteuid().is_root() { local(context)? } else { remote(context).await? };
+    // Root means the machine's own; whoever names a server means that one.
+    let is_local = rustix::process::geteuid().is_root() || !context.names_server();
+    let rows = if is_local { local(context)? } else { remote(context).await? };
     if context.json {
         context.printer.json(&rows)?;
         return Ok(Exit::Done);

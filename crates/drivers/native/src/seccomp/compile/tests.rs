@@ -1,7 +1,7 @@
 //! The compiled program, run by the interpreter, against the table it came from.
 
 use super::super::interpreter::{Call, run};
-use super::super::profile::Who;
+use super::super::profile::{Nested, Who};
 use super::*;
 
 const I386: u32 = 0x4000_0003;
@@ -18,14 +18,15 @@ fn errno(n: u32) -> u32 {
 
 #[track_caller]
 fn check(call: &Call, expected: u32) {
-    let program = compile(&Profile::shipped(Who::Payload).expect("valid data"));
+    let program = compile(&Profile::shipped(Who::Payload, Nested::Closed).expect("valid data"));
     assert_eq!(run(&program, call), expected, "call {} {:x?}", call.number, call.args);
 }
 
 #[test]
 fn every_number_gets_its_plain_answer() {
-    for who in [Who::Guest, Who::Payload] {
-        let profile = Profile::shipped(who).expect("valid data");
+    let each = [Nested::Closed, Nested::Open].map(|nested| [(Who::Guest, nested), (Who::Payload, nested)]);
+    for (who, nested) in each.into_iter().flatten() {
+        let profile = Profile::shipped(who, nested).expect("valid data");
         let program = compile(&profile);
         for number in 0..=profile.newest + 50 {
             let expected = match profile.rules.get(&number) {
@@ -34,7 +35,7 @@ fn every_number_gets_its_plain_answer() {
                 None if number > profile.newest => errno(38),
                 None => errno(1),
             };
-            assert_eq!(run(&program, &call(number, &[])), expected, "{who:?} {number}");
+            assert_eq!(run(&program, &call(number, &[])), expected, "{who:?} {nested:?} {number}");
         }
     }
 }
@@ -82,6 +83,6 @@ fn core_limits_are_pretended() {
 
 #[test]
 fn the_program_fits_the_kernel() {
-    let program = compile(&Profile::shipped(Who::Payload).expect("valid data"));
+    let program = compile(&Profile::shipped(Who::Payload, Nested::Closed).expect("valid data"));
     assert!(program.len() < 400, "{} instructions", program.len());
 }
