@@ -24,7 +24,6 @@ from e2b_code_interpreter import Sandbox as Interpreter
 from host import pids, read, stat_of, until
 
 NAME = "hood-test-rootless"
-HAVE = ("newuidmap", "newgidmap", "useradd", "setpriv", "systemd-detect-virt")
 WITHOUT = "memory,cpu,disk,idmap"
 SHIFT = 2  # root inside is the second of the sub-ids: the first is the root of the template's namespace
 SHARED, NOBODY = 64000, 65534
@@ -46,10 +45,11 @@ class Account:
         self.sub_ids = range_of(self.entry, "/etc/subuid", "--add-subuids")
         assert range_of(self.entry, "/etc/subgid", "--add-subgids") == self.sub_ids
         os.chown(self.home, self.entry.pw_uid, self.entry.pw_gid)
+        self.home.chmod(0o711)  # another account is to start the program in it
 
     def remove(self):
         subprocess.run(["userdel", NAME], check=True)
-        shutil.rmtree(self.home)
+        subprocess.run(["rm", "-rf", "--", self.home], check=True)
 
     def command(self, *words):
         """As this account, with nothing of the tests' own environment but the path."""
@@ -130,8 +130,9 @@ def copy_templates(source, target, account):
     def shifted(number):
         return root + SHARED if number == NOBODY else root + number
 
-    for layer in (target / "layers").iterdir():
+    for layer in [*(target / "layers").iterdir(), *(target / "templates").iterdir()]:
         if not layer.is_dir():
+            os.chown(layer, account.entry.pw_uid, account.entry.pw_gid)
             continue
         for folder, folders, files in os.walk(layer):
             for path in [folder, *(os.path.join(folder, name) for name in folders + files)]:
@@ -297,12 +298,11 @@ def refused(sandbox, command, user="root"):
     raise AssertionError(f"`{command}` worked: {done.stdout}")
 
 
-def test_hostile_basics_hold(rootless, sdk, account):
+def test_hostile_basics_hold(rootless, sdk, account, data_dir):
     sdk(rootless.start())
     with Sandbox.create(timeout=300) as sandbox, Sandbox.create(timeout=300) as other:
         other.commands.run("sleep 31415", background=True)
         for user in ["user", "root"]:
-            assert "denied" in refused(sandbox, "mount -t tmpfs none /mnt 2>&1", user) or True
             for attempt in [
                 "mount -t tmpfs none /mnt",
                 "mount --bind /etc /mnt",
@@ -323,7 +323,13 @@ def test_hostile_basics_hold(rootless, sdk, account):
         assert sandbox.commands.run(f'python3 -c "{ptrace}"', user="root").exit_code == 0
         # Neither the other's processes nor its files, though both have the same ids.
         assert "31415" not in sandbox.commands.run("ps axww", user="root").stdout
-        assert str(account.home) not in sandbox.commands.run("cat /proc/self/mountinfo /proc/1/mountinfo; true").stdout
+        mounts = sandbox.commands.run("cat /proc/self/mountinfo; true").stdout
+        assert str(account.home) not in mounts and f"uid={account.entry.pw_uid}," not in mounts
+        # What looks like the overlay's own mark is kept under another name.
+        mark = "import os; os.setxattr('/home/user', 'user.overlay.opaque', b'y')"
+        sandbox.commands.run(f'python3 -c "{mark}"', user="root")
+        upper = data_dir / "writable" / sandbox.sandbox_id / "upper"
+        assert "user.overlay.opaque" not in os.listxattr(upper / "home/user")
         bomb = ":(){ :|:& };:"
         refused(sandbox, f"ulimit -u; timeout 5 bash -c '{bomb} ; sleep 4; exit 1'", "user")
         assert other.commands.run("echo unharmed").stdout == "unharmed\n"
@@ -395,7 +401,8 @@ def test_templates_of_root_are_refused(account, program):
     try:
         answer = server.api.post("/v2/sandboxes", json={"templateID": "base", "timeout": 60})
         assert answer.status_code >= 400, answer.text
-        assert any("build the template with the account that serves it" in line for line in server.log), server.log
+        told = "build the template with the account that serves it"
+        until(lambda: any(told in line for line in server.log), PATIENCE, "the log says why")
     finally:
         server.end(signal.SIGTERM)
         shutil.rmtree(place)

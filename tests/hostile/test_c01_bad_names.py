@@ -37,7 +37,7 @@ def test_dots_end_at_the_sandboxs_root(sandbox, trial, who):
 
 
 def test_what_only_the_guest_may_nobody_may_through_the_api(sandbox, trial, who):
-    """The API's files are root's inside (`user` is one `sudo` away from it), and the guest holds more than that."""
+    """The API's files are its user's, root's at most, and the guest holds more than that."""
     for name in ("environ", "mem", "fd/3", "fd/4"):
         for path in (f"/proc/1/{name}", f"/proc/self/{name}", f"/proc/2/{name}"):
             with pytest.raises(SandboxException):
@@ -48,14 +48,36 @@ def test_what_only_the_guest_may_nobody_may_through_the_api(sandbox, trial, who)
     trial.saw = "refused or empty"
 
 
-@pytest.mark.xfail(
-    reason="the guest reads its own /proc files for whoever asks: its memory's layout shows", strict=False
-)
 @pytest.mark.parametrize("name", ["maps", "auxv", "smaps", "syscall"])
 def test_the_guests_layout_does_not_show(sandbox, trial, who, name):
-    """Inside, `/proc/1/maps` is refused; the guest itself may always read it. It is what an attack on PID 1 would need."""
+    """Inside, `/proc/1/maps` is refused, though the kernel would let the guest: it is what an attack on PID 1 needs."""
     for pid in ("1", "self", "2"):
         with pytest.raises(SandboxException):
             assert sandbox.files.read(f"/proc/{pid}/{name}", format="bytes", user=who) == b"", name
             raise SandboxException("empty")
     trial.saw = "refused or empty"
+
+
+def test_the_user_reads_and_writes_what_it_may_itself(sandbox, trial):
+    """The guest is root, and a link in a home directory leads it where its owner may not go."""
+    shell(sandbox, "ln -s /etc/shadow stolen; ln -s /root/planted planted; ln -s /etc/sudoers.d/mine rule")
+    shell(sandbox, "printf root > /root/planted; printf root > /tmp/of-root; chmod 644 /tmp/of-root", "root")
+    files = sandbox.files
+    for attempt in (
+        lambda: files.read("stolen"),
+        lambda: files.read("/etc/shadow"),
+        lambda: files.list("/root"),
+        lambda: files.write("planted", "user"),
+        lambda: files.write("rule", "user ALL=(ALL) NOPASSWD: ALL"),
+        lambda: files.write("/tmp/of-root", "user"),
+        lambda: files.remove("/tmp/of-root"),
+        lambda: files.rename("/etc/hostname", "/home/user/hostname"),
+        lambda: files.make_dir("/etc/user"),
+        lambda: files.watch_dir("/root"),
+    ):
+        with pytest.raises(SandboxException):
+            attempt()
+            raise AssertionError("the guest did it")
+    assert shell(sandbox, "cat /root/planted /tmp/of-root; ls /etc/sudoers.d/mine", "root").startswith("rootroot")
+    assert "root:" in files.read("/etc/shadow", user="root")
+    trial.saw = "refused to the user, open to root"

@@ -25,6 +25,7 @@ UNTRIED = {
         "needs a guest or builder that hangs, or one that is forged": "READY END HELPER_ANSWER DIALS_WAITING EVENT",
         "needs minutes; kernels/tests/test_python_fork.py forks": "FORKS PARENT_AGE PARENT_PAUSE",
         "a fence behind `hood.pids`, which is met first": "PROCESSES_SHARE",
+        "needs a server without root; tests/faults/test_rootless.py has one": "SHARED_SLOTS SHARED_RANGE INOTIFY_SHARE",
         "needs a template that opens them; tests/hostile/test_b01_namespaces.py": "NESTED_NAMESPACES",
     },
     "Inside a sandbox": {
@@ -33,7 +34,8 @@ UNTRIED = {
         ),
         "a race or a moment that cannot be seen from outside; unit tests of crates/guest": (
             "MAX_ENDED MAX_HELD MAX_DIRTY LATE_OUTPUT UNREAD_PAUSE KILL_WAIT KILL_GRACE EXEC_SECONDS MAX_REPLACED"
-            " MAX_REMOVAL_ROUNDS MAX_EVENTS_AT_ONCE MAX_QUEUED_RESTARTS EXIT_AFTER_CLOSE"
+            " MAX_LINKS MAX_RACES MAX_DOFFINGS"
+            " KIN_ROUNDS MAX_REMOVAL_ROUNDS MAX_EVENTS_AT_ONCE MAX_QUEUED_RESTARTS EXIT_AFTER_CLOSE"
         ),
         "between host and guest": "MAX_BOOT_CONFIG FORK_ANSWER",
         "needs a kernel that misbehaves; crates/guest/src/contexts/tests.rs, kernels/tests": (

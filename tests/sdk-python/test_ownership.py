@@ -1,6 +1,7 @@
 """What the API makes belongs to whom commands run as, and keeps its marks.
 
-The sandbox's token opens all of its files, whatever user a call names: the user decides the home and the owner.
+A call on files may what a command of its user may: the user decides the home, the owner and the rights. The sandbox's
+token opens all of it, for who holds the token may name root.
 """
 
 import pytest
@@ -51,6 +52,24 @@ def test_commands_of_the_user_may_not_what_root_may(sandbox):
 def test_code_of_the_user_may_not_what_root_may(interpreter):
     assert interpreter.run_code("open('/etc/passwd', 'w')").error.name == "PermissionError"
     assert interpreter.run_code("import os; os.setuid(0)").error.name == "PermissionError"
+
+
+def test_calls_of_the_user_may_not_what_root_may(sandbox):
+    for attempt in (
+        lambda: sandbox.files.write("/etc/made.conf", "x"),
+        lambda: sandbox.files.write("/made/at/the/root", "x"),
+        lambda: sandbox.files.read("/etc/shadow"),
+        lambda: sandbox.files.remove("/etc/passwd"),
+    ):
+        with pytest.raises(SandboxException) as caught:
+            attempt()
+        assert "name it as the user" in str(caught.value)
+
+
+def test_overwriting_keeps_the_owner(sandbox):
+    sandbox.files.write("mine", "x")
+    sandbox.files.write("/home/user/mine", "y", user="root")
+    assert run(sandbox, "stat -c %U mine; echo z >> mine; cat mine") == "user\nyz"
 
 
 def test_root_may(sandbox):

@@ -64,6 +64,12 @@ def test_no_network_and_it_says_so_at_once(sandbox, user):
     assert took.seconds < 1
 
 
+@pytest.mark.parametrize("user", USERS)
+def test_datagrams_are_refused_at_once(sandbox, user):
+    code = "import socket\ntry:\n    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'?', ('1.1.1.1', 443))\n    print('sent')\nexcept OSError as e:\n    print(e.errno)"
+    assert python(sandbox, code, user) == "1"
+
+
 def test_loopback_works(sandbox):
     code = "import socket\ns = socket.create_server(('127.0.0.1', 0))\nc = socket.create_connection(s.getsockname())\nprint('ok')"
     assert python(sandbox, code) == "ok"

@@ -13,7 +13,7 @@ use crate::repo;
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
 /// The tool, in a version that takes our options.
-const TOOL: &str = "cargo-fuzz@0.13";
+const TOOL: &str = "cargo-fuzz@^0.13";
 
 /// A first build, instrumented, on two cores.
 const BUILD: Duration = Duration::from_secs(40 * 60);

@@ -16,7 +16,8 @@ mod files;
 mod frames; // how streams are cut into messages
 pub mod limits;
 mod process;
-mod sandbox; // the way into one sandbox
+mod sandbox;
+mod secrets; // the way into one sandbox
 
 pub use audit::{AuditPage, AuditQuery};
 pub use cells::{CellEvent, Cells};
@@ -26,3 +27,4 @@ pub use error::{ClientError, Code};
 pub use files::{Download, Entry, EntryKind};
 pub use process::{Command, End, Event, Input, Process, Signal, Size, Stdio};
 pub use sandbox::Sandbox;
+pub use secrets::Secret;

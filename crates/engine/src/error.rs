@@ -62,6 +62,9 @@ pub enum CreateError {
         /// What was asked.
         given: String,
     },
+    /// What it may reach cannot be used.
+    #[error("the network policy cannot be used: {0}")]
+    Policy(String),
     /// It was killed while it was being created.
     #[error("sandbox `{0}` was killed while it was being created")]
     Killed(SandboxId),
@@ -103,6 +106,9 @@ pub enum LookupError {
         /// What was asked.
         given: String,
     },
+    /// What it may reach cannot be used.
+    #[error("the network policy cannot be used: {0}")]
+    Policy(String),
     /// The store failed.
     #[error("sandbox could not be recorded")]
     Store(#[source] StoreError),
@@ -149,6 +155,7 @@ impl CreateError {
             Self::NodeFull { .. } => "node_full",
             Self::Removing { .. } => "removing",
             Self::OutOfBounds { .. } => "out_of_bounds",
+            Self::Policy(_) => "policy",
             Self::Killed(_) => "killed",
             Self::Driver { .. } => "driver",
             Self::Store(_) => "store",
@@ -162,7 +169,7 @@ impl Explain for CreateError {
         match self {
             Self::UnknownTemplate(_) => Kind::NotFound,
             Self::NodeFull { .. } | Self::Removing { .. } | Self::Stopping => Kind::Exhausted,
-            Self::OutOfBounds { .. } => Kind::Invalid,
+            Self::OutOfBounds { .. } | Self::Policy(_) => Kind::Invalid,
             Self::Killed(_) => Kind::Conflict,
             Self::Driver { source, .. } => driver_kind(source),
             Self::Store(source) => store_kind(source),
@@ -180,7 +187,7 @@ impl Explain for CreateError {
             Self::Removing { .. } => {
                 Some("try again in a moment; the server's log says what is in the way".into())
             }
-            Self::OutOfBounds { .. } | Self::Killed(_) => None,
+            Self::OutOfBounds { .. } | Self::Policy(_) | Self::Killed(_) => None,
             Self::Driver { source, .. } => driver_step(source),
             Self::Store(source) => store_step(source),
             Self::Stopping => Some("try again when it has started".into()),
@@ -194,7 +201,7 @@ impl Explain for LookupError {
     fn kind(&self) -> Kind {
         match self {
             Self::NotFound { .. } => Kind::NotFound,
-            Self::OutOfBounds { .. } => Kind::Invalid,
+            Self::OutOfBounds { .. } | Self::Policy(_) => Kind::Invalid,
             Self::Store(source) => store_kind(source),
             Self::Driver(source) => driver_kind(source),
         }
@@ -205,7 +212,7 @@ impl Explain for LookupError {
             Self::NotFound { ended, .. } => {
                 ended.is_none().then(|| "`hood sandbox list` shows the running ones".into())
             }
-            Self::OutOfBounds { .. } => None,
+            Self::OutOfBounds { .. } | Self::Policy(_) => None,
             Self::Store(source) => store_step(source),
             Self::Driver(source) => driver_step(source),
         }

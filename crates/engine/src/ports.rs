@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use hood_driver_api::{Outlets, SandboxId};
+use hood_policy::Policy;
 use time::OffsetDateTime;
 
 use crate::{LogLine, LogQuery, Record, Sample, TeamId, Template};
@@ -78,6 +79,9 @@ pub trait Templates: Send + Sync {
 
 /// The way out of sandboxes. None of these waits for anything.
 pub trait Gate: Send + Sync {
+    /// What is odd about a policy, in sentences for its owner; or, as an error, why it cannot be used here.
+    fn check(&self, policy: &Policy) -> Result<Vec<String>, String>;
+
     /// Answers at a sandbox's outlets from now on, under its record's policy.
     fn open(&self, record: &Record, outlets: Outlets);
 

@@ -27,7 +27,11 @@ pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: CertificateDer<'static>,
     pem: String,
+    common_name: String,
 }
+
+/// Of the names of all authorities.
+const ORGANISATION: &str = "Fumehood";
 
 /// An authority cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -100,10 +104,11 @@ impl Authority {
         let failed =
             |source: rcgen::Error| AuthorityError::Issue { name: name.to_owned(), source: source.into() };
         let key = KeyPair::generate().map_err(failed)?;
-        let params = params(name, &key);
+        let common_name = common_name(name, &key);
+        let params = params(&common_name);
         let certificate = params.self_signed(&key).map_err(failed)?;
         let (pem, certificate) = (certificate.pem(), certificate.der().clone());
-        Ok(Self { issuer: Issuer::new(params, key), certificate, pem })
+        Ok(Self { issuer: Issuer::new(params, key), certificate, pem, common_name })
     }
 
     fn parse(text: &str, name: &str) -> Result<Self, String> {
@@ -113,7 +118,8 @@ impl Authority {
         let begin = text.find("-----BEGIN CERTIFICATE-----").ok_or("no certificate in it")?;
         let pem = text[begin..].to_owned();
         // What an issuer needs is its name and its key; both are the same as when the certificate was made.
-        Ok(Self { issuer: Issuer::new(params(name, &key), key), certificate, pem })
+        let common_name = common_name(name, &key);
+        Ok(Self { issuer: Issuer::new(params(&common_name), key), certificate, pem, common_name })
     }
 
     fn write(&self, path: &Path) -> io::Result<()> {
@@ -129,6 +135,21 @@ impl Authority {
     /// Its certificate, for those who shall trust it. No secret.
     pub fn certificate_pem(&self) -> &str {
         &self.pem
+    }
+
+    /// The hash of its name by which OpenSSL finds it in a directory of certificates: SHA-1 of the name in canonical
+    /// form (lower case, UTF-8 strings, no outer sequence), of which the first four bytes count, lowest first.
+    pub fn subject_hash(&self) -> String {
+        let part = |kind: u8, text: &str| {
+            let text = text.to_lowercase();
+            let text = [&[0x0c, text.len() as u8], text.as_bytes()].concat();
+            let kind = [0x06, 3, 0x55, 0x04, kind];
+            let pair = [&[0x30, (kind.len() + text.len()) as u8], &kind[..], &text].concat();
+            [&[0x31, pair.len() as u8], &pair[..]].concat()
+        };
+        let name = [part(0x0a, ORGANISATION), part(0x03, &self.common_name)].concat();
+        let digest = ring::digest::digest(&ring::digest::SHA1_FOR_LEGACY_USE_ONLY, &name);
+        digest.as_ref().iter().take(4).rev().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
     }
 
     /// The same in binary.
@@ -161,14 +182,18 @@ impl Authority {
     }
 }
 
-/// Everything about an authority that does not change from start to start. Its name tells apart those of several
-/// servers that one user trusts.
-fn params(name: &str, key: &KeyPair) -> CertificateParams {
+/// Tells apart the authorities of several servers that one user trusts. At most 64 characters, as X.509 wants it.
+fn common_name(name: &str, key: &KeyPair) -> String {
+    let print = CertificateParams::default().key_identifier(key);
+    print.iter().take(4).fold(format!("{name} "), |text, byte| text + &format!("{byte:02x}"))
+}
+
+/// Everything about an authority that an issuer needs is the same at every start.
+fn params(common_name: &str) -> CertificateParams {
     let mut params = CertificateParams::default();
-    let print: String = params.key_identifier(key).iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     params.distinguished_name = DistinguishedName::new();
-    params.distinguished_name.push(DnType::OrganizationName, "Fumehood");
-    params.distinguished_name.push(DnType::CommonName, format!("{name} {print}"));
+    params.distinguished_name.push(DnType::OrganizationName, ORGANISATION);
+    params.distinguished_name.push(DnType::CommonName, common_name);
     params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let now = OffsetDateTime::now_utc();
@@ -202,6 +227,14 @@ mod tests {
         assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
         let other = Authority::generate("test").unwrap();
         assert_ne!(first.certificate(), other.certificate());
+    }
+
+    /// With the name of this certificate, `openssl x509 -subject_hash` prints the same.
+    #[test]
+    fn the_hash_of_a_name_is_openssls() {
+        let mut authority = Authority::generate("test").unwrap();
+        authority.common_name = "gate 0123abcd".to_owned();
+        assert_eq!(authority.subject_hash(), "1810c792");
     }
 
     #[test]

@@ -6,11 +6,33 @@
 #![forbid(unsafe_code)]
 
 pub mod audit;
+mod budget;
 mod ca;
+mod carry;
+mod config;
+mod connection;
+mod counts;
+mod dial;
+mod dns;
+mod door;
+mod first;
+#[cfg(fuzzing)]
+pub mod fuzz;
+mod gate;
+mod head;
+mod hello;
 pub mod limits;
+mod sandbox;
 mod secrets;
+mod socks;
 mod tls;
 
 pub use ca::{Authority, AuthorityError};
+pub use config::{Config, Ingress, StartError};
+pub use counts::Counts;
+pub use dns::{INGRESS_ADDRESS, ResolverConfig, ResolverError};
+pub use door::Meant;
+pub use gate::Gate;
+pub use sandbox::Whose;
 pub use secrets::{NoSecrets, RevealError, SecretValue, Secrets};
 pub use tls::{TlsConfig, TlsError};

@@ -23,7 +23,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use hood_policy::{Name, Policy, Protocol};
+use hood_policy::{Name, Policy, Protocol, Verdict};
 use rustls::ClientConfig;
 use rustls::pki_types::CertificateDer;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -32,7 +32,7 @@ use tokio::sync::watch;
 use crate::ca::{Authority, AuthorityError};
 use crate::secrets::Secrets;
 use leaves::Leaves;
-pub(crate) use refusal::Refusal;
+pub(crate) use upstream::proxy_config;
 
 /// What interception needs to know.
 pub struct TlsConfig {
@@ -88,8 +88,8 @@ pub(crate) struct Seen<'a> {
     pub(crate) method: &'a str,
     /// Without the query, which may hold anything.
     pub(crate) path: &'a str,
-    /// `None` when it went on. A policy that only logs lets it go on all the same.
-    pub(crate) refused: Option<&'a Refusal>,
+    /// Whether it went on; a request for another host than the connection's is denied as one to that host.
+    pub(crate) verdict: &'a Verdict,
 }
 
 /// Whether the program inside spoke TLS.
@@ -108,9 +108,6 @@ pub(crate) enum Stopped {
     /// No certificate could be made.
     #[error(transparent)]
     Leaf(#[from] AuthorityError),
-    /// The host cannot be reached, and there is nobody to tell.
-    #[error("the host cannot be reached: {0}")]
-    Upstream(#[source] io::Error),
     /// HTTP went wrong on the inner side.
     #[error("no HTTP with the program inside: {0}")]
     Http(#[source] hyper::Error),

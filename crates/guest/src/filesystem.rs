@@ -175,6 +175,12 @@ fn refusal(error: &io::Error, path: &str) -> ConnectError {
             Code::FailedPrecondition,
             format!("'{path}' is in use, as a mount point for example"),
         ),
+        io::ErrorKind::PermissionDenied => {
+            let message = format!(
+                "no permission for '{path}': the call's user may not; where root is meant, name it as the user"
+            );
+            ConnectError::new(Code::PermissionDenied, message)
+        }
         io::ErrorKind::ReadOnlyFilesystem => {
             ConnectError::new(Code::PermissionDenied, format!("'{path}' is on a read-only file system"))
         }

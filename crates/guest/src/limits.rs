@@ -106,4 +106,5 @@ hood_limits::limits! {
     EXIT_AFTER_CLOSE: Duration = Duration::from_secs(2), "time that a kernel may live without its socket", "it is ended";
     /// Anybody in the sandbox may have replaced it.
     MAX_MANIFEST: u64 = 1 << 20, bytes, "the list of kernels in a template", "what follows is not read";
+    KIN_ROUNDS: usize = 16, "rounds of looking for what a killed command has started, where the host has no groups for it", "what forks faster ends with the sandbox";
 }

@@ -1,6 +1,7 @@
 //! Arguments as data: nothing here acts.
 
 mod sandbox;
+mod secret;
 mod template;
 mod values;
 
@@ -16,6 +17,7 @@ pub(crate) use sandbox::{
     ConnectArguments, CreateArguments, ExecArguments, KillArguments, LogsArguments, SandboxCommand,
     ShowArguments,
 };
+pub(crate) use secret::{CertificateArguments, DeleteSecretArguments, SecretCommand, SetSecretArguments};
 pub(crate) use template::{BuildArguments, TemplateCommand};
 pub(crate) use values::{Memory, duration, pair, spared_wall};
 
@@ -96,6 +98,13 @@ pub(crate) enum Command {
     ///
     /// Example: hood audit --denied --follow
     Audit(AuditArguments),
+    /// Keep secrets, which the gate puts into requests and no sandbox ever holds
+    #[command(subcommand)]
+    Secret(SecretCommand),
+    /// Print the certificate of the server's own authority, and how to trust it
+    ///
+    /// Example: sudo hood ca > fumehood.crt
+    Ca,
     /// Show what this host can and cannot do, and what to do about it
     Doctor,
 }
@@ -135,6 +144,14 @@ pub(crate) struct ServeArguments {
     pub(crate) domain: Option<String>,
     #[command(flatten)]
     pub(crate) without: WithoutArguments,
+    #[command(flatten)]
+    pub(crate) certificate: CertificateArguments,
+    /// Answer names at and below the domain on this UDP address, as in 0.0.0.0:53: for networks without a name server
+    #[arg(long, value_name = "ADDRESS", requires = "domain")]
+    pub(crate) dns: Option<SocketAddr>,
+    /// What those answers say [default: the address of `--listen`]
+    #[arg(long, value_name = "ADDRESS", requires = "dns")]
+    pub(crate) dns_answer: Option<std::net::IpAddr>,
     /// Configuration file [default: hood.toml in the data directory, if it is there]
     #[arg(long, env = "HOOD_CONFIG", hide_env_values = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -152,8 +169,11 @@ pub(crate) struct AuditArguments {
     #[arg(long)]
     pub(crate) denied: bool,
     /// Go on with what happens from now
-    #[arg(long)]
+    #[arg(long, conflicts_with = "suggest")]
     pub(crate) follow: bool,
+    /// Print the smallest policy that lets through what was let through
+    #[arg(long, conflicts_with = "denied")]
+    pub(crate) suggest: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

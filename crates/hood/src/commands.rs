@@ -2,12 +2,14 @@
 
 mod ask;
 mod audit;
+mod ca;
 mod context;
 mod doctor;
 mod env;
 mod relay; // a running program's output and input
 mod run;
 mod sandbox;
+mod secret;
 mod serve;
 mod template;
 
@@ -27,6 +29,8 @@ pub(crate) async fn run(command: Command, context: &Context) -> Result<Exit> {
         Command::Sandbox(command) => sandbox::run(context, command).await,
         Command::Template(command) => template::run(context, command).await,
         Command::Audit(arguments) => audit::run(context, &arguments).await,
+        Command::Secret(command) => secret::run(context, command).await,
+        Command::Ca => ca::run(context),
         Command::Doctor => doctor::run(context),
     }
 }

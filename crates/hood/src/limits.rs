@@ -11,6 +11,12 @@ hood_limits::limits! {
     DRAIN: Duration = Duration::from_secs(5), "time that requests may take to end when the server stops", "they are cut";
     SANDBOXES_OF_A_COMMAND: usize = 8, "sandboxes of the server inside `hood run` and `hood ask`", "create is refused", "start a server: `hood serve`";
 
+    ROOT_BUNDLE: u64 = 8 << 20, bytes, "a template's bundle of root certificates", "sandboxes of the template do not trust the gate, which the log says";
+    CERTIFICATE_LIFE: Duration = Duration::from_secs(90 * 86_400), "life of the server's certificate from its own authority", "it is renewed after `CERTIFICATE_FRESH`";
+    CERTIFICATE_FRESH: Duration = Duration::from_secs(30 * 86_400), "how long such a certificate is used", "the next handshake makes a new one";
+    CERTIFICATE_LOOK: Duration = Duration::from_secs(30), "time between two looks whether the files of `--tls-cert` and `--tls-key` have changed", "a new certificate is taken at the next look";
+
+    SECRET_INPUT: u64 = 64 << 10, bytes, "a value that `hood secret set` reads", "it is refused";
     AUDIT_QUEUE: usize = 16_384, "audit entries on their way to the store", "further ones are counted as lost, in the log and in `/metrics`";
     AUDIT_BATCH: usize = 512, "audit entries written at once", "the rest is written next";
     AUDIT_PRUNE: Duration = Duration::from_secs(600), "time between two looks for audit entries that are too old", "they are forgotten then";

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use hood_gate::{Authority, AuthorityError};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
@@ -57,6 +58,29 @@ impl DataDir {
     /// Where the key for local use lies, mode 0600.
     pub(crate) fn key_file(&self) -> PathBuf {
         self.path.join("api-key")
+    }
+
+    /// Signs what the gate shows to sandboxes; made at the first call.
+    pub(crate) fn gate_authority(&self) -> Result<Authority, AuthorityError> {
+        Authority::open(&self.path.join("gate-ca.pem"), "Fumehood gate")
+    }
+
+    /// Signs the server's own certificate; made at the first call.
+    pub(crate) fn ingress_authority(&self) -> Result<Authority, AuthorityError> {
+        Authority::open(&self.path.join("ca.pem"), "Fumehood")
+    }
+
+    /// What the values of secrets are sealed with.
+    pub(crate) fn secrets_key(&self) -> PathBuf {
+        self.path.join("secrets.key")
+    }
+
+    /// Layers that make templates trust the gate; they can be made again.
+    pub(crate) fn remove_trust(&self) -> io::Result<()> {
+        match fs::remove_dir_all(self.path.join("trust")) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            result => result,
+        }
     }
 
     /// The key for local use.

@@ -1,16 +1,20 @@
 //! `hood serve`: configuration → build → run → drain. The only place that names a concrete driver, store and dialect.
 
 mod audit;
+mod dns;
 mod embedded;
 mod gate;
 mod key;
 mod listener;
 mod metrics;
+mod secrets;
 mod templates;
+mod tls;
+mod trust;
 mod walls;
 mod world;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -21,17 +25,20 @@ use hood_driver_api::{Bytes, Check, Driver, Mode, Wall};
 use hood_driver_native::NativeDriver;
 use hood_engine::ports::Templates;
 use hood_engine::{Engine, World};
-use hood_store::SqliteStore;
+use hood_store::{SecretStore, SqliteStore};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use embedded::{Embedded, start as embedded};
+pub(crate) use tls::Certificate;
 pub(crate) use walls::Without;
 
 use crate::limits::{DRAIN, SMALLEST_LAYERS};
 use crate::local::{DataDir, Lock};
 use listener::{Listener, PerConnection};
+use secrets::StoredSecrets;
 use templates::InstalledTemplates;
+use trust::Trust;
 use world::{KernelEntropy, SystemClock};
 
 /// The guest's program, built by `build.rs`.
@@ -55,15 +62,19 @@ pub(crate) struct Options {
     pub(crate) domain: Option<String>,
     /// Walls that it may start without.
     pub(crate) without: Without,
+    /// Where the server's certificate comes from.
+    pub(crate) certificate: Certificate,
     /// The configuration file.
     pub(crate) config: crate::config::File,
+    /// Where to answer names below the domain, and with which address if not the one listened on.
+    pub(crate) dns: Option<(SocketAddr, Option<IpAddr>)>,
 }
 
 /// Everything that is up, before the first request.
 struct Server {
     engine: Engine,
     driver: Arc<dyn Driver>,
-    listener: TcpListener,
+    listener: Listener,
     router: Router,
     url: String,
     key: String,
@@ -103,13 +114,14 @@ async fn build(options: &Options) -> Result<Server> {
     let data_dir = &options.data_dir;
     // Before anything is made. The limit of layers is only known when it has been tried.
     let mut found = hood_driver_native::checks(options.mode, data_dir.path());
-    found.retain(|check| check.wall != Wall::Disk);
+    found.retain(|check| options.mode == Mode::Rootless || check.wall != Wall::Disk);
     walls::verdict(options.mode, &found, &options.without)?;
     data_dir.create()?;
     let lock = data_dir.lock()?;
     let store =
         Arc::new(SqliteStore::open(data_dir.path().join("hood.sqlite")).context("cannot open the store")?);
-    let templates = Arc::new(InstalledTemplates::open(options.templates.path())?);
+    let trust = Trust::new(data_dir.path(), &data_dir.gate_authority()?);
+    let templates = Arc::new(InstalledTemplates::open(options.templates.path(), trust)?);
     let config = hood_driver_native::Config {
         data_dir: data_dir.path().to_owned(),
         guest: GUEST,
@@ -139,6 +151,7 @@ async fn build_around(
     let missing = walls::verdict(options.mode, &driver.checks(), &options.without)?;
     let engine_config =
         hood_engine::Config { max_sandboxes: options.max_sandboxes, ..hood_engine::Config::default() };
+    let secrets = StoredSecrets(Arc::new(SecretStore::open(store.clone(), &data_dir.secrets_key())?));
     let (audit_log, audit) = audit::start(store.clone(), options.config.gate.keep_audit());
     let audit_dropped = audit_log.dropped();
     let world = World {
@@ -161,7 +174,13 @@ async fn build_around(
         .with_context(|| format!("cannot listen on {}; choose another with `--listen`", options.listen))?;
     let address = listener.local_addr()?;
     let domain = options.domain.clone().unwrap_or_else(|| address.to_string());
-    let app = App::new(engine.clone(), Arc::new(StoredKeys(store.clone())), templates, &domain);
+    if let Some((listen, answer)) = options.dns {
+        dns::start(listen, &domain, answer.unwrap_or(address.ip())).await?;
+    }
+    let acceptor = tls::acceptor(&options.certificate, data_dir, &domain)?;
+    let listener = Listener { socket: listener, acceptor };
+    let app = App::new(engine.clone(), Arc::new(StoredKeys(store.clone())), templates, &domain)
+        .with_secrets(Arc::new(secrets));
     let registry = metrics::registry(&engine, audit_dropped);
     let local = Router::new().route("/metrics", get(move || std::future::ready(metrics::render(&registry))));
     let local = local.merge(audit::router(store, app.clone()));
@@ -188,7 +207,7 @@ async fn serve(server: Server, stop: CancellationToken) -> Result<()> {
     let drained = CancellationToken::new();
     let graceful = drained.clone();
     let service = listener::with_reset(server.router).into_make_service_with_connect_info::<PerConnection>();
-    let serving = axum::serve(Listener(server.listener), service)
+    let serving = axum::serve(server.listener, service)
         .with_graceful_shutdown(async move { graceful.cancelled().await });
     let (engine, driver, audit) = (server.engine, server.driver, server.audit);
     let ending = async {

@@ -259,6 +259,7 @@ impl Recipe {
 
 impl Walls {
     /// Nothing is opened.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
     pub(crate) fn are_whole(&self) -> bool {
         *self == Self::default()
     }

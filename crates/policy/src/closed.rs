@@ -23,7 +23,7 @@ const METADATA_V6: [Ipv6Addr; 3] = [
 
 /// The IANA registry of special-purpose IPv4 addresses, and multicast.
 const V4: [(Ipv4Addr, u8, &str); 15] = [
-    (Ipv4Addr::new(0, 0, 0, 0), 8, "this network"),
+    (Ipv4Addr::UNSPECIFIED, 8, "this network"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "private"),
     (Ipv4Addr::new(100, 64, 0, 0), 10, "carrier NAT"),
     (Ipv4Addr::new(127, 0, 0, 0), 8, "loopback"),
@@ -90,31 +90,36 @@ pub(crate) fn spellings(address: IpAddr) -> impl Iterator<Item = IpAddr> {
     std::iter::once(address).chain(inner.into_iter().flatten().map(IpAddr::V4))
 }
 
+/// The addresses where clouds keep credentials.
+pub(crate) fn metadata() -> impl Iterator<Item = IpAddr> {
+    METADATA_V4.into_iter().map(IpAddr::V4).chain(METADATA_V6.into_iter().map(IpAddr::V6))
+}
+
+/// The word for a range whose every address is closed, if one entry of the registry says so.
+pub(crate) fn closed_whole(range: &Range) -> Option<&'static str> {
+    fn find<Net: Into<IpAddr> + Copy>(
+        range: &Range,
+        table: &[(Net, u8, &'static str)],
+    ) -> Option<&'static str> {
+        let holds = |net: Net, prefix| Range::of(net.into(), prefix).covers(range);
+        table.iter().find(|(net, prefix, _)| holds(*net, *prefix)).map(|(.., word)| *word)
+    }
+    if range.is_one() && metadata().any(|address| range.contains(address)) {
+        return Some("metadata");
+    }
+    find(range, &V4).or_else(|| find(range, &V6))
+}
+
 /// One address, not looked into.
 fn alone(address: IpAddr, open: &[Range]) -> Option<&'static str> {
-    let metadata = match address {
-        IpAddr::V4(v4) => METADATA_V4.contains(&v4),
-        IpAddr::V6(v6) => METADATA_V6.contains(&v6),
-    };
-    if metadata {
+    if metadata().any(|metadata| metadata == address) {
         // Opening a whole network is seldom meant to hand out credentials.
         return (!open.contains(&Range::one(address))).then_some("metadata");
     }
     if open.iter().any(|range| range.contains(address)) {
         return None;
     }
-    match address {
-        IpAddr::V4(_) => word(address, &V4),
-        IpAddr::V6(_) => word(address, &V6),
-    }
-}
-
-fn word<Net: Into<IpAddr> + Copy>(
-    address: IpAddr,
-    table: &[(Net, u8, &'static str)],
-) -> Option<&'static str> {
-    let found = table.iter().find(|(net, prefix, _)| Range::of((*net).into(), *prefix).contains(address));
-    found.map(|(.., word)| *word)
+    closed_whole(&Range::one(address))
 }
 
 /// The IPv4 addresses that an IPv6 one may carry. RFC 4291 (compatible), 2765 (translated), 6052 and 8215 (NAT64),
@@ -126,9 +131,8 @@ fn embedded(address: Ipv6Addr) -> impl Iterator<Item = Ipv4Addr> {
     let segments = address.segments();
     let tail = match segments {
         [0, 0, 0, 0, 0, 0, g, h] => g != 0 || h > 1,
-        [0, 0, 0, 0, 0xffff, 0, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => true,
-        // Whatever the network: an interface of this form hands its packets to the IPv4 address in it.
-        [.., 0 | 0x200, 0x5efe, _, _] => true,
+        // The last form in whatever network: an interface of that name hands its packets to the IPv4 address in it.
+        [0, 0, 0, 0, 0xffff, 0, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] | [.., 0 | 0x200, 0x5efe, _, _] => true,
         _ => false,
     };
     let found = match segments {

@@ -86,6 +86,12 @@ pub enum Reason {
     Request(String),
     /// The path can be read in two ways.
     AmbiguousPath,
+    /// Questions for records of this type are not passed on.
+    RecordType(String),
+    /// It was a packet of this protocol (the number in its IP header) and no connection.
+    NoConnection(u8),
+    /// More of them than one sandbox may have, at once or in a second.
+    TooMany,
 }
 
 /// Whether this sandbox may open this connection.
@@ -200,6 +206,10 @@ impl fmt::Display for Reason {
             Self::NoName => f.write_str("it names no host, and only a name could allow it"),
             Self::Request(host) => write!(f, "no request rule of `{host}` allows it"),
             Self::AmbiguousPath => f.write_str("its path can be read in two ways"),
+            Self::RecordType(kind) => write!(f, "questions for `{kind}` records are not passed on"),
+            Self::NoConnection(17) => f.write_str("UDP is not carried"),
+            Self::NoConnection(protocol) => write!(f, "packets of IP protocol {protocol} are not carried"),
+            Self::TooMany => f.write_str("more than one sandbox may have"),
         }
     }
 }

@@ -7,16 +7,22 @@
 mod ask;
 mod closed;
 mod decide;
+mod finding;
 pub mod limits;
 mod name;
 mod pattern;
 mod policy;
 mod range;
 mod request;
+mod suggest;
+mod validate;
+mod wide;
+mod within;
 
 pub use ask::may_ask;
 pub use closed::{closed, closed_under};
 pub use decide::{Attempt, FirstBytes, HTTP_PORTS, Protocol, Reason, Verdict, decide};
+pub use finding::{Finding, Place, Severity};
 pub use name::{Name, ParseNameError};
 pub use pattern::Pattern;
 pub use policy::{
@@ -24,3 +30,6 @@ pub use policy::{
 };
 pub use range::{ParseRangeError, Range};
 pub use request::decide_request;
+pub use suggest::{Seen, suggest};
+pub use validate::{validate, validate_ceiling};
+pub use within::within;

@@ -106,6 +106,11 @@ pub struct HostRule {
     #[serde(default)]
     pub transform: Transform,
     /// Which requests are allowed; empty for all. A rule grants no access by itself.
+    ///
+    /// Methods and paths are limited, not what a server makes of a body, a query or a header (`_method=DELETE`). And
+    /// they are limited on connections that name this host: a server that answers for two names at one address may
+    /// be asked for this one on a connection to the other, which nobody looks into. Where such a neighbour is
+    /// allowed, give it a rule, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<HttpRule>,
 }
@@ -204,5 +209,27 @@ impl HostRule {
     /// Whether some requests to the host are refused.
     pub fn limits_requests(&self) -> bool {
         !self.requests.is_empty()
+    }
+}
+
+// === impl Budget ===
+
+impl Budget {
+    /// The smaller of each pair: what counts for a sandbox under a ceiling.
+    #[must_use]
+    pub fn least(&self, other: &Self) -> Self {
+        fn least<T: Ord>(ours: Option<T>, theirs: Option<T>) -> Option<T> {
+            match (ours, theirs) {
+                (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
+                (one, other) => one.or(other),
+            }
+        }
+        Self {
+            bytes_out: least(self.bytes_out, other.bytes_out),
+            bytes_in: least(self.bytes_in, other.bytes_in),
+            bytes_per_second: least(self.bytes_per_second, other.bytes_per_second),
+            connections_per_second: least(self.connections_per_second, other.connections_per_second),
+            connection_time: least(self.connection_time, other.connection_time),
+        }
     }
 }

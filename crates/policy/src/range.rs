@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Bits of the address beyond the prefix are cleared (`192.0.2.7/24` is `192.0.2.0/24`, as most tools have it), and a
 /// range of IPv4 addresses written as IPv6 (`::ffff:192.0.2.0/120`) is the IPv4 range. Numbers that only some
 /// programs take for an address (`0x7f.1`, `127.1`, `010.0.0.1`) are refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Range {
     address: IpAddr,
@@ -107,9 +107,27 @@ impl Range {
         }
     }
 
+    /// Whether it is a single address.
+    pub(crate) fn is_one(&self) -> bool {
+        *self == Self::one(self.address)
+    }
+
     /// Its first address.
     pub(crate) fn first(&self) -> IpAddr {
         self.address
+    }
+
+    /// Its last address.
+    pub(crate) fn last(&self) -> IpAddr {
+        match self.span() {
+            (_, last) if self.address.is_ipv4() => Ipv4Addr::from(last as u32).into(),
+            (_, last) => Ipv6Addr::from(last).into(),
+        }
+    }
+
+    /// Whether some address lies in both.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        self.covers(other) || other.covers(self)
     }
 }
 

@@ -24,7 +24,7 @@ fn judge(rule: &HostRule, method: &str, path: &str) -> Verdict {
     let segments = segments(path);
     let mut right_method = rule.requests.iter().filter(|request| request.means(method)).peekable();
     let by_method = right_method.peek().is_some();
-    let allowed = right_method.find(|request| match (&segments, crate::request::segments(&request.path)) {
+    let allowed = right_method.find(|request| match (&segments, self::segments(&request.path)) {
         (_, Some(prefix)) if prefix.is_empty() => true,
         (Some(path), Some(prefix)) => path.starts_with(&prefix),
         _ => false,
@@ -79,4 +79,137 @@ fn segment(text: &str) -> Option<String> {
     // Some servers cut parameters off a segment (`..;v=1`) before they look at it.
     let bare = decoded.split(';').next().unwrap_or_default();
     (!matches!(bare, "" | "." | "..")).then_some(decoded)
+}
+
+/// A path of these segments, as a rule writes it.
+pub(crate) fn written(segments: &[String]) -> String {
+    let mut path = String::new();
+    for segment in segments {
+        path.push('/');
+        for byte in segment.bytes() {
+            if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@".contains(&byte) {
+                path.push(char::from(byte));
+            } else {
+                path.push_str(&format!("%{byte:02X}"));
+            }
+        }
+    }
+    if path.is_empty() { "/".to_owned() } else { path }
+}
+
+/// A word of HTTP, as methods and names of headers are: RFC 9110, 5.6.2.
+pub(crate) fn is_token(text: &str) -> bool {
+    !text.is_empty()
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(json: &str) -> HostRule {
+        serde_json::from_str(json).expect(json)
+    }
+
+    fn allows(rule: &HostRule, method: &str, path: &str) -> bool {
+        matches!(decide_request(&Policy::default(), rule, method, path), Verdict::Allow(_))
+    }
+
+    const API: &str = r#"{"host":"api.example.com","requests":[
+        {"methods":["GET"],"path":"/v1/"},{"methods":["POST"],"path":"/v1/chat%20room"},{"path":"/open"}]}"#;
+
+    #[test]
+    fn methods_and_whole_segments_count() {
+        let rule = rule(API);
+        for (method, path) in [
+            ("GET", "/v1"),
+            ("GET", "/v1/"),
+            ("GET", "/v1/a?next=/../x"),
+            ("GET", "/v1?a"),
+            ("GET", "/%76%31/a"),
+            ("POST", "/v1/chat%20room/9"),
+            ("DELETE", "/open/a;v=1/b"),
+            ("GET", "/v1/b%C3%BCcher"),
+        ] {
+            assert!(allows(&rule, method, path), "{method} {path}");
+        }
+        for (method, path) in [
+            ("POST", "/v1"),
+            ("get", "/v1"),
+            ("GET", "/v10"),
+            ("GET", "/V1"),
+            ("GET", "/"),
+            ("GET", ""),
+            ("OPTIONS", "*"),
+            ("GET", "v1"),
+            ("CONNECT", "/open"),
+            ("CONNECT", "api.example.com:22"),
+            ("GET", "http://other.example/v1"),
+        ] {
+            assert!(!allows(&rule, method, path), "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_can_be_read_in_two_ways_is_refused() {
+        let rule = rule(API);
+        for path in [
+            "/v1/../admin",
+            "/v1/..",
+            "/v1/.",
+            "/v1/%2e%2e/admin",
+            "/v1/.%2E/admin",
+            "/v1/%2e/a",
+            "/v1//admin",
+            "//v1/a",
+            "/v1///",
+            "/v1/..%2fadmin",
+            "/v1%2f..%2fadmin",
+            "/v1/..%5cadmin",
+            "/v1\\..\\admin",
+            "/v1/%252e%252e/admin",
+            "/v1/..;/admin",
+            "/v1/..;x=1/admin",
+            "/v1/.;/admin",
+            "/v1/;/admin",
+            "/v1/%00",
+            "/v1/a%0d%0ahost:x",
+            "/v1/\u{0}",
+            "/v1/a b",
+            "/v1/\u{e9}",
+            "/v1/#/admin",
+            "/v1/%",
+            "/v1/%2",
+            "/v1/%zz",
+            "/v1/%c0%ae%c0%ae/admin",
+            "/v1/%ff",
+            "/v1/%7f",
+            "/v1/\t",
+        ] {
+            let verdict = decide_request(&Policy::default(), &rule, "GET", path);
+            assert_eq!(verdict, Verdict::Deny(Reason::AmbiguousPath), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn where_all_paths_are_allowed_none_is_looked_into() {
+        let rule = rule(r#"{"host":"a.example","requests":[{"methods":["GET"],"path":"/"}]}"#);
+        assert!(allows(&rule, "GET", "/a//../b") && !allows(&rule, "PUT", "/"));
+        let none = self::rule(r#"{"host":"a.example"}"#);
+        assert!(allows(&none, "PUT", "/a//../b"));
+    }
+
+    #[test]
+    fn a_policy_that_only_logs_refuses_no_request() {
+        let policy = Policy { log_only: true, ..Policy::default() };
+        let verdict = decide_request(&policy, &rule(API), "PUT", "/v1");
+        assert_eq!(verdict, Verdict::WouldDeny(Reason::Request("api.example.com".to_owned())));
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for path in ["/", "/a/b", "/a%20b/%C3%BC", "/a;v=1"] {
+            assert_eq!(written(&segments(path).expect(path)), path);
+        }
+    }
 }

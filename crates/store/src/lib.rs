@@ -9,9 +9,11 @@ mod audit;
 mod keys;
 pub mod limits;
 mod open;
+mod secrets;
 mod sqlite;
 mod worker;
 
 pub use audit::{AuditFound, AuditQuery, AuditRow};
 pub use open::OpenError;
+pub use secrets::{SealError, Secret, SecretError, SecretStore};
 pub use sqlite::SqliteStore;

@@ -7,4 +7,6 @@ hood_limits::limits! {
     AUDIT_PAGE: usize = 1_000, "entries of the audit in one answer", "the rest comes with the next question";
     /// A `hood` command may run beside the server.
     BUSY: Duration = Duration::from_secs(5), "time that one connection waits for another's lock", "the call fails";
+    SECRETS: usize = 1000, "secrets of one team", "403 with `secret_limit_reached`";
+    SECRETS_PAGE: usize = 100, "secrets on one page of a listing", "400";
 }

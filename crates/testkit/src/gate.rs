@@ -30,6 +30,15 @@ impl FakeGate {
 }
 
 impl Gate for FakeGate {
+    /// Knows no profiles, and finds it odd to log only.
+    fn check(&self, policy: &Policy) -> Result<Vec<String>, String> {
+        match &policy.profile {
+            Some(profile) => Err(format!("there is no profile `{profile}`")),
+            None if policy.log_only => Ok(vec!["nothing is refused".to_owned()]),
+            None => Ok(Vec::new()),
+        }
+    }
+
     fn open(&self, record: &Record, _outlets: Outlets) {
         self.lock().insert(record.id.clone(), Policy::clone(&record.policy));
     }

@@ -21,7 +21,7 @@ enum Sign {
 /// One package: how to see it, its name, what it is for.
 type Need = (Sign, &'static str, &'static str);
 
-const NEEDS: [Need; 11] = [
+const NEEDS: [Need; 12] = [
     (Sign::Program("cc"), "build-essential", "compiling SQLite and linking"),
     (Sign::Program("git"), "git", "listing the repository's files for lint"),
     (Sign::File("/etc/ssl/certs/ca-certificates.crt"), "ca-certificates", "HTTPS to package registries"),
@@ -33,6 +33,7 @@ const NEEDS: [Need; 11] = [
     ),
     (Sign::Program("mkfs.btrfs"), "btrfs-progs", "the file system of the sandboxes' writable layers"),
     (Sign::Program("nft"), "nftables", "network rules of sandboxes"),
+    (Sign::Program("newuidmap"), "uidmap", "servers without root, in tests"),
     (Sign::Program("ip"), "iproute2", "looking at network namespaces in tests"),
     (Sign::Program("python3"), "python3", "the tests and the demonstration"),
     (Sign::PythonModule("ensurepip"), "python3-venv", "the official SDK packages, apart from the system's"),

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use tokio_util::task::TaskTracker;
 
 use crate::idempotency::Idempotency;
+use crate::secrets::Secrets;
 
 /// Whose API key is it.
 #[async_trait]
@@ -37,6 +38,7 @@ pub struct App {
     pub(crate) engine: Engine,
     pub(crate) keys: Arc<dyn Keys>,
     pub(crate) templates: Arc<dyn Templates>,
+    pub(crate) secrets: Option<Arc<dyn Secrets>>,
     pub(crate) domain: Arc<str>,
     pub(crate) idempotency: Arc<Idempotency>,
     /// Tunnels, and bodies being read out: what goes on after an answer.
@@ -56,9 +58,16 @@ impl App {
             engine,
             keys,
             templates,
+            secrets: None,
             domain: domain.to_ascii_lowercase().into(),
             idempotency: Arc::new(Idempotency::default()),
             tasks: TaskTracker::new(),
         }
+    }
+
+    /// With a keeper of secrets; without one there are none.
+    #[must_use]
+    pub fn with_secrets(self, secrets: Arc<dyn Secrets>) -> Self {
+        Self { secrets: Some(secrets), ..self }
     }
 }

@@ -10,6 +10,7 @@ mod logs;
 mod metrics;
 mod network;
 mod one;
+mod secrets;
 mod templates;
 
 use axum::Router;
@@ -37,6 +38,8 @@ pub(crate) fn router(app: App, local: Router) -> Router {
         .route("/sandboxes/{id}/logs", get(logs::v1))
         .route("/v2/sandboxes/{id}/logs", get(logs::v2))
         .route("/sandboxes/{id}/network", put(network::replace))
+        .route("/secrets", get(secrets::list).post(secrets::create))
+        .route("/secrets/{id}", get(secrets::detail).post(secrets::update).delete(secrets::delete))
         .route("/templates", get(templates::list))
         .route("/v2/templates", get(templates::list))
         .route("/templates/aliases/{alias}", get(templates::alias))

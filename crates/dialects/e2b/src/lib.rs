@@ -16,10 +16,12 @@ mod idempotency;
 pub mod limits;
 mod reply;
 mod router;
+mod secrets;
 mod unread;
 mod wire;
 
 pub use app::{App, Keys, StoredKeys};
 pub use data::Reset;
 pub use router::{router, router_beside};
+pub use secrets::{Secret, Secrets, SecretsError};
 pub use wire::ENVD_VERSION;

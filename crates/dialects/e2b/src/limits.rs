@@ -10,6 +10,13 @@ hood_limits::limits! {
     UNREAD_BODY: usize = 64 << 20, bytes, "what is still read of a request body after the answer", "the connection is closed";
     UNREAD_BODY_TIME: Duration = Duration::from_secs(10), "how long it is read", "the connection is closed";
     PAGE: usize = 100, "sandboxes on one page of a listing", "400";
+    SECRETS_PAGE: usize = 100, "secrets on one page of a listing", "400";
+    SECRET_NAME: usize = 128, "characters of a secret's name", "400";
+    SECRET_VALUE: usize = 64 << 10, bytes, "a secret's value", "400";
+    SECRET_LABELS: usize = 32, "entries of a secret's metadata", "400";
+    SECRET_LABEL_NAME: usize = 128, bytes, "the name of an entry of a secret's metadata", "400";
+    SECRET_LABEL_VALUE: usize = 1024, bytes, "the value of an entry of a secret's metadata", "400";
+    SECRET_LABELS_BYTES: usize = 8192, bytes, "a secret's metadata together", "400";
     LOG_LINES: usize = 1000, "log lines in one answer", "400";
     METRICS_IDS: usize = 100, "sandboxes in one `GET /sandboxes/metrics`", "400";
     REFRESH_SECS: i64 = 3600, secs, "a legacy refresh", "400";

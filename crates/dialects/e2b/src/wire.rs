@@ -6,6 +6,7 @@ mod metric;
 mod network;
 mod policy;
 mod sandbox;
+mod secret;
 mod template;
 mod when;
 
@@ -15,6 +16,7 @@ pub(crate) use metric::{Metric, Metrics};
 pub(crate) use network::{Network, NetworkUpdate};
 pub(crate) use policy::policy;
 pub(crate) use sandbox::{ListedSandbox, Notes, Sandbox, SandboxDetail, mint_traffic_token};
+pub(crate) use secret::Secret;
 pub(crate) use template::{Alias, Template, TemplateWithBuilds};
 pub(crate) use when::{When, parse_time};
 

@@ -37,7 +37,7 @@ fn raise(path: &str, wanted: u64) -> io::Result<()> {
 }
 
 /// Share of the user's inotify ceilings that all sandboxes of a server without root get together, as a divisor.
-const SHARE_OF_USER: u64 = 2;
+pub(crate) const SHARE_OF_USER: u64 = 2;
 
 /// Without root what sandboxes use is also counted for the user who runs the server, whose editor needs file watches,
 /// too. So the server's own user namespace gets a part of what the host gives a user.

@@ -114,6 +114,8 @@ fn disk(data_dir: &Path) -> Check {
     let known = fs::read_to_string("/proc/filesystems").unwrap_or_default();
     let tool = layer::image(data_dir).exists()
         || std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+            // An ordinary user's path has not what root's has.
+            .chain(["/usr/sbin".into(), "/sbin".into()])
             .any(|dir| dir.join("mkfs.btrfs").exists());
     // The module may be loadable without being loaded.
     let btrfs = known.lines().any(|line| line.trim() == "btrfs")

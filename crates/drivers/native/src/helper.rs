@@ -123,12 +123,26 @@ impl Builder {
 fn answer(socket: &OwnedFd) -> Result<Vec<OwnedFd>, DriverError> {
     match socket::receive::<Answer>(socket).map_err(|e| step("helper", e))? {
         Some((Answer::Done, fds)) => Ok(fds),
+        Some((Answer::Failed { step: name, errno }, _)) if is_without_rules(&name, errno) => {
+            Err(DriverError::Host(NO_RULES.to_owned()))
+        }
         Some((Answer::Failed { step: name, errno }, _)) => {
             let source = io::Error::from_raw_os_error(errno);
             Err(step("walls", io::Error::new(source.kind(), format!("{name}: {source}"))))
         }
         None => Err(protocol("helper")),
     }
+}
+
+/// Said where the rules of a sandbox's network cannot be loaded.
+const NO_RULES: &str = "the kernel lacks a part of nf_tables: it needs nft_ct, nft_connlimit, nft_limit, nft_log, \
+    nft_chain_nat, nft_reject_inet and nfnetlink_log (`modprobe` them once to see which is missing)";
+
+/// An expression that the kernel does not know, or no `nf_tables` at all.
+fn is_without_rules(step: &str, errno: i32) -> bool {
+    use crate::network::{RULES_STEP, SETTINGS_STEP};
+    let unknown = matches!(errno, libc::ENOENT | libc::EOPNOTSUPP | libc::EPROTONOSUPPORT);
+    unknown && [RULES_STEP, SETTINGS_STEP].contains(&step)
 }
 
 pub(crate) fn step(step: &'static str, source: io::Error) -> DriverError {

@@ -34,7 +34,7 @@ pub use driver::{Config, NativeDriver};
 pub use ground::sweep;
 pub use helper::WARDEN_COMMAND;
 pub use rootless::{
-    PROBE_COMMAND, Purpose, RootlessError, enter as enter_rootless, mode, probe as run_probe,
+    PROBE_COMMAND, Purpose, RootlessError, enter as enter_rootless, layer_owner, mode, probe as run_probe,
 };
 #[cfg(fuzzing)]
 pub use seccomp::fuzz;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::{ceilings, driver, helper, ids, netdoor, nursery, sandbox};
+use crate::{ceilings, driver, helper, ids, netdoor, network, nursery, sandbox};
 
 hood_limits::limits! {
     MAX_TEMPLATES: u32 = ids::MAX_TEMPLATES, "templates with living sandboxes at once", "an idle one makes room; where none is idle, create is refused";
@@ -17,6 +17,15 @@ hood_limits::limits! {
     HELPER_ANSWER: Duration = helper::ANSWER_LIMIT, "time until a process that builds walls answers", "create fails, and a new one is started";
     DIALS_WAITING: usize = netdoor::MAX_WAITING, "connections into sandboxes that wait to be opened", "one more is refused";
     EVENT: usize = hood_wire::MAX_EVENT_BYTES, bytes, "one message from a guest to the server", "the guest counts as dead";
+
+    /// Said in `data/network.nft`, as the next two are.
+    CONNECTIONS: u32 = 2048, "connections out of a sandbox at once", "ECONNREFUSED";
+    QUESTIONS: u32 = 2048, "questions about names at once, those of the last ten seconds included", "EPERM; of connections to a name server those above count";
+    REFUSED: u32 = 10, "refused packets of a sandbox that are recorded in a second, after a burst of fifty", "the others are refused without a record";
+    REFUSED_WAITING: usize = network::REPORTS_WAITING, "records of refused packets that wait for the gate", "more are lost";
+    BACKLOG: u32 = network::BACKLOG, "connections of a sandbox that wait for the gate", "one more tries again after a second";
+
+    ADDRESS: Duration = network::SETTLE_LIMIT, "time until a new sandbox's IPv6 address is of use", "create fails";
 
     FORKS: u64 = nursery::MAX_FORKS, "interpreters forked from one warm parent", "another parent is started";
     PARENT_AGE: Duration = nursery::MAX_AGE, "age of a warm parent", "another parent is started";
@@ -34,6 +43,7 @@ hood_limits::limits! {
     /// Nobody inside needs one.
     NAMESPACES: u32 = 0, "namespaces made inside, of each kind", "EPERM or ENOSPC", "opened by name: template (`walls.nested_user_namespaces`)";
     NESTED_NAMESPACES: u32 = 64, "namespaces made inside, of each kind but cgroup and time, where the template opens them", "ENOSPC";
+    INOTIFY_SHARE: u64 = ceilings::SHARE_OF_USER, "part of the inotify instances and watches of the user that all sandboxes together may take, as a divisor, of a server without root", "EMFILE or ENOSPC";
     FANOTIFY: u32 = 0, "fanotify groups and marks inside", "EPERM or EMFILE";
     SHM_SHARE: u64 = sandbox::SHM_SHARE, "part of a sandbox's memory that `/dev/shm` may take, as a divisor", "ENOSPC", "with the memory: create call (`hood.memoryMB`), template";
     RUN: u64 = 16 << 20, bytes, "files in `/run`", "ENOSPC";

@@ -20,12 +20,13 @@ mod rule;
 mod tests;
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
-use rustix::net::netlink;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, netlink, socket_with};
 
-pub(crate) use listen::{Listeners, open as listen};
+pub(crate) use listen::{BACKLOG, Listeners, open as listen};
 pub(crate) use refused::{WAITING as REPORTS_WAITING, report};
 
 use batch::exchange;
@@ -44,6 +45,12 @@ const CONNECTIONS: u16 = 1;
 /// The gate's port for questions about names. Not 53: that stays free for a name server inside.
 const NAMES: u16 = 2;
 
+/// The step that needs `nf_tables`, by its name in errors.
+pub(crate) const RULES_STEP: &str = "network rules";
+
+/// The step that needs the table of connections, by its name in errors.
+pub(crate) const SETTINGS_STEP: &str = "network settings";
+
 const RULES: &str = include_str!("../data/network.nft");
 
 /// Settings of the namespace. An entry for a closed connection stays for two minutes by default, and a program that
@@ -56,6 +63,12 @@ const SETTINGS: [(&str, &str); 5] = [
     ("netfilter/nf_conntrack_udp_timeout", "10"),
     ("netfilter/nf_conntrack_udp_timeout_stream", "10"),
 ];
+
+/// How long an address may take to be of use; it takes some ten microseconds, and longer on a busy host.
+pub(crate) const SETTLE_LIMIT: Duration = Duration::from_secs(5);
+
+/// Between two looks at it.
+const SETTLE_PAUSE: Duration = Duration::from_micros(100);
 
 /// Everything of the network that is the same for all sandboxes, ready to be sent.
 pub(crate) struct Network {
@@ -72,20 +85,48 @@ impl Network {
     }
 
     /// Puts up the network of this thread's namespace. The error names the step.
-    pub(crate) fn raise(&self) -> Result<(), (&'static str, io::Error)> {
+    pub(crate) fn raise(&self) -> Result<Up, (&'static str, io::Error)> {
         let route = netlink_socket(None).map_err(|e| ("loopback", e))?;
         exchange(&route, &self.v4).map_err(|e| ("loopback", e))?;
-        match exchange(&route, &self.v6) {
+        let v6 = exchange(&route, &self.v6);
+        let up = Up { v6: v6.is_ok() };
+        match v6 {
             // The host has IPv6 switched off, or forbids it on loopback: then there is none inside either.
             Err(error) if !is_without_v6(&error) => return Err(("loopback", error)),
             _ => {}
         }
-        let filter = netlink_socket(Some(netlink::NETFILTER)).map_err(|e| ("network rules", e))?;
-        exchange(&filter, &self.rules).map_err(|e| ("network rules", e))?;
+        let filter = netlink_socket(Some(netlink::NETFILTER)).map_err(|e| (RULES_STEP, e))?;
+        exchange(&filter, &self.rules).map_err(|e| (RULES_STEP, e))?;
         for (name, value) in SETTINGS {
-            std::fs::write(format!("/proc/sys/net/{name}"), value).map_err(|e| ("network settings", e))?;
+            std::fs::write(format!("/proc/sys/net/{name}"), value).map_err(|e| (SETTINGS_STEP, e))?;
         }
-        Ok(())
+        Ok(up)
+    }
+}
+
+/// A network that has been put up.
+pub(crate) struct Up {
+    v6: bool,
+}
+
+impl Up {
+    /// Waits until the IPv6 address can be a source: the kernel has said yes at once, and begins to use it on a worker
+    /// of its own. Usually there is no wait.
+    #[expect(clippy::disallowed_methods, reason = "a process of one thread that has nothing else to do")]
+    pub(crate) fn settle(&self) -> io::Result<()> {
+        if !self.v6 {
+            return Ok(());
+        }
+        let end = Instant::now() + SETTLE_LIMIT;
+        loop {
+            let socket = socket_with(AddressFamily::INET6, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+            match bind(&socket, &SocketAddr::from((OWN.1, 0))) {
+                Err(rustix::io::Errno::ADDRNOTAVAIL) if Instant::now() < end => {
+                    std::thread::sleep(SETTLE_PAUSE);
+                }
+                other => return Ok(other?),
+            }
+        }
     }
 }
 
@@ -94,6 +135,5 @@ fn is_without_v6(error: &io::Error) -> bool {
 }
 
 fn netlink_socket(protocol: Option<rustix::net::Protocol>) -> io::Result<OwnedFd> {
-    use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
     Ok(socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?)
 }

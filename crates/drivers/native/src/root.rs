@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use hood_driver_api::RootFs;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, OpenTreeFlags, fsconfig_create, fsconfig_set_fd,
     fsconfig_set_string, fsmount, fsopen, open_tree,
@@ -146,7 +146,9 @@ fn open_layer(path: &Path) -> io::Result<OwnedFd> {
 }
 
 fn open_beneath(dir: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
-    Ok(rustix::fs::openat(dir, name, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    Ok(rustix::fs::openat2(dir, name, flags, Mode::empty(), resolve)?)
 }
 
 /// A detached clone of what `at` shows, with the sandbox's ids. A clone also keeps the host's path out of `mountinfo`.

@@ -14,6 +14,8 @@ mod subids;
 
 use hood_driver_api::Mode;
 
+use crate::ids::Ids;
+
 pub(crate) use census::count;
 pub use enter::{PROBE_COMMAND, Purpose, RootlessError, enter, probe};
 pub(crate) use enter::{REFUSED_ADVICE, find_tool, is_allowed};
@@ -28,6 +30,13 @@ pub fn mode() -> Mode {
     let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     let is_root = rustix::process::geteuid().is_root();
     if is_root && mapped_ids(&map) >= ALL_IDS { Mode::Root } else { Mode::Rootless }
+}
+
+/// Who must own the files of a layer that this process makes itself, where it is not this process: root inside is somebody
+/// else for a server without root.
+pub fn layer_owner() -> Option<u32> {
+    let is_inside = mode() == Mode::Rootless && rustix::process::geteuid().is_root();
+    is_inside.then(|| Ids::of(Mode::Rootless).root_on_disk())
 }
 
 fn mapped_ids(map: &str) -> u64 {

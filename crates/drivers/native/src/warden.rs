@@ -12,7 +12,7 @@
 //!    └───── builder (root in U, PID 1 of pidns(U)) ── guest of each sandbox (root in S, child of U)
 //! ```
 //!
-//! Reading order: [`messages`], [`serve`], [`builder`], [`init`] with [`tree`], [`nursery`].
+//! Reading order: [`messages`], [`serve`], [`builder`], [`init`] with [`tree`] and [`program`], [`nursery`].
 
 mod builder;
 mod init;
@@ -20,6 +20,7 @@ mod masks;
 pub(crate) mod messages;
 mod mounts;
 mod nursery;
+mod program;
 mod serve;
 mod tree;
 

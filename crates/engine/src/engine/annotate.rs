@@ -7,7 +7,7 @@ use hood_policy::Policy;
 use hood_wire::Level;
 use serde_json::Value;
 
-use super::Engine;
+use super::{Engine, Shared};
 use crate::lifecycle::Event;
 use crate::{Bytes, LookupError, Record, TeamId, limits};
 
@@ -32,13 +32,24 @@ impl Engine {
                 given: size.to_string(),
             });
         }
+        let odd = self.shared.gate.check(&policy).map_err(LookupError::Policy)?;
+        for text in odd {
+            self.say(&record.id, Level::Warn, &text);
+        }
         self.shared.change(&record.id, Event::SetPolicy { policy, notes, internet }).await
     }
 
     /// Writes a line into a sandbox's log.
     pub fn say(&self, id: &SandboxId, level: Level, message: &str) {
-        if let Some(record) = self.shared.table.record(id) {
-            self.shared.log(&record, level, message, []);
+        self.shared.say(id, level, message);
+    }
+}
+
+impl Shared {
+    /// The same, from within.
+    pub(super) fn say(&self, id: &SandboxId, level: Level, message: &str) {
+        if let Some(record) = self.table.record(id) {
+            self.log(&record, level, message, []);
         }
     }
 }

@@ -41,12 +41,16 @@ impl Shared {
             .find(&new.template)
             .await
             .ok_or_else(|| CreateError::UnknownTemplate(new.template.clone()))?;
+        let odd = self.gate.check(&new.policy).map_err(CreateError::Policy)?;
         let record = self.draft(team, &template, &new)?;
         let spec = self.spec(&record, template, new)?;
         let id = record.id.clone();
         let turn = self.table.reserve(record, self.config.max_sandboxes)?;
         let cut = self.table.held(&id).expect("just reserved, and only its builder forgets it").cut;
 
+        for text in odd {
+            self.say(&id, Level::Warn, &text);
+        }
         let shared = self.clone();
         let building = async {
             let built = self.tasks.finish(async move { shared.build(spec, turn).await });

@@ -208,3 +208,19 @@ async fn the_gate_follows_the_record_and_is_closed_by_every_end() {
     lab.engine.kill(&lab.team, record.id.as_str()).await.unwrap();
     assert_eq!(lab.gate.open_count(), 0);
 }
+
+#[tokio::test]
+async fn a_policy_that_cannot_be_used_is_refused_and_changes_nothing() {
+    let lab = Lab::new();
+    let bad = || Box::new(Policy { profile: Some("none".into()), ..Policy::default() });
+    let new = NewSandbox { policy: bad(), ..NewSandbox::of("base", secs(60)) };
+    let refused = lab.engine.create(&lab.team, new).await.unwrap_err();
+    assert!(refused.to_string().contains("no profile `none`"), "{refused}");
+    assert_eq!((refused.kind(), lab.store.records().len()), (Kind::Invalid, 0));
+
+    let record = lab.create(secs(60)).await.unwrap();
+    let id = record.id.as_str();
+    let refused = lab.engine.set_policy(&lab.team, id, bad(), BTreeMap::new(), None).await.unwrap_err();
+    assert_eq!(refused.kind(), Kind::Invalid);
+    assert_eq!(lab.gate.policy(&record.id), Some(Policy::default()));
+}

@@ -4,6 +4,7 @@ use hood_policy::Transform;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 
 use super::refusal::Refusal;
+use super::rules::remove_alike;
 use crate::secrets::{SecretValue, Secrets};
 
 /// How a value names a secret: `${e2b.secrets.NAME}` (reference `e2b.md` 2.4).
@@ -12,13 +13,17 @@ const SECRETS: &str = "secrets.";
 
 /// Headers that say where a request goes or how it is cut into bytes: a rule that set them would undo what the gate
 /// has checked.
-const OURS: [HeaderName; 6] = [
+const OURS: [HeaderName; 10] = [
     header::HOST,
     header::CONNECTION,
     header::CONTENT_LENGTH,
     header::TRANSFER_ENCODING,
     header::TE,
     header::UPGRADE,
+    header::TRAILER,
+    header::EXPECT,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
 ];
 
 /// Sets the headers of a rule, and returns the secrets that went into them.
@@ -40,6 +45,8 @@ pub(super) async fn fill(
         // The error of a bad value would quote nothing of it, and neither do we.
         let mut value = HeaderValue::from_str(text.expose()).map_err(|_| unusable())?;
         value.set_sensitive(used.len() > before);
+        // A second spelling from inside would join it.
+        remove_alike(headers, parsed.as_str());
         headers.insert(parsed, value);
     }
     Ok(used)
@@ -99,6 +106,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.append("x-a", HeaderValue::from_static("from inside"));
         headers.append("x-a", HeaderValue::from_static("twice"));
+        headers.insert("x_a", HeaderValue::from_static("in disguise"));
         let used = fill(&mut headers, &transform, "team", &One).await?;
         Ok((headers, used.len()))
     }
@@ -108,7 +116,7 @@ mod tests {
         let (headers, used) = set("a ${e2b.secrets.KEY} b ${e2b.secrets.key} ${HOME}").await.unwrap();
         assert_eq!(headers["x-a"], "a s3cr3t b s3cr3t ${HOME}");
         assert_eq!(headers.get_all("x-a").iter().count(), 1, "what came from inside is replaced");
-        assert!(headers["x-a"].is_sensitive());
+        assert!(headers["x-a"].is_sensitive() && !headers.contains_key("x_a"));
         assert_eq!(used, 2);
     }
 

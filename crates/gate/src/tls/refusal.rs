@@ -8,7 +8,7 @@ use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 
 /// Why a request is answered by the gate. The text is the page: it names the rule, never a secret's value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(super) enum Refusal {
     /// The request is for another host than the connection.
     #[error("this connection was opened to `{expected}`, the request is for `{found}`")]
     OtherHost {
@@ -39,7 +39,7 @@ pub(crate) enum Refusal {
         /// The request's path, without its query.
         path: String,
     },
-    /// The policy of now has nothing to say about the host.
+    /// A secret that a rule names does not exist.
     #[error("there is no secret `{name}`, which a rule of the policy puts into requests to this host")]
     UnknownSecret {
         /// The secret's name.

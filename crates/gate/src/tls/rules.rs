@@ -1,25 +1,31 @@
 //! What the policy of the moment says of one request.
 
-use hood_policy::{HostRule, Reason, Transform, Verdict, decide_request};
+use hood_policy::{HostRule, Transform, Verdict};
 use http::HeaderMap;
 
 use super::refusal::Refusal;
 use super::{Facts, Secured};
 
-/// By these a server is told that a request means another method than it has: past a rule that names methods.
-const OTHER_METHOD: [&str; 3] = ["x-http-method-override", "x-http-method", "x-method-override"];
-
-/// Whether a request to a host with this rule goes on. A host whose rule has gone meanwhile has none.
-pub(super) fn judge(facts: &Facts, rule: Option<&HostRule>, method: &str, path: &str) -> Verdict {
-    let policy = facts.policy.borrow();
-    match rule {
-        Some(rule) => decide_request(&policy, rule, method, path),
-        None => Verdict::Allow(Reason::Base),
-    }
-}
+/// By these some servers are told another method, path or host than the request has: past rules that name them.
+///
+/// A method in a query or a body (`?_method=DELETE`) is beyond what rules see.
+const SAYS_OTHERWISE: [&str; 12] = [
+    "x-http-method-override",
+    "x-http-method",
+    "x-method-override",
+    "x-original-url",
+    "x-rewrite-url",
+    "x-original-uri",
+    "x-forwarded-uri",
+    "x-forwarded-path",
+    "x-forwarded-prefix",
+    "x-forwarded-host",
+    "x-host",
+    "forwarded",
+];
 
 /// The page for a verdict, where it is none to go on.
-pub(super) fn refusal(facts: &Facts, verdict: &Verdict, method: &str, path: &str) -> Result<(), Refusal> {
+pub(super) fn check(facts: &Facts, verdict: &Verdict, method: &str, path: &str) -> Result<(), Refusal> {
     match verdict {
         Verdict::Allow(_) | Verdict::WouldDeny(_) => Ok(()),
         Verdict::Deny(_) | Verdict::NeedsName => Err(Refusal::Rule {
@@ -31,11 +37,27 @@ pub(super) fn refusal(facts: &Facts, verdict: &Verdict, method: &str, path: &str
 }
 
 /// Takes away what would make another request of it than the rule has allowed.
-pub(super) fn strip_other_methods(headers: &mut HeaderMap, rule: Option<&HostRule>) {
+pub(super) fn strip_otherwise(headers: &mut HeaderMap, rule: Option<&HostRule>) {
     if rule.is_some_and(HostRule::limits_requests) {
-        for name in OTHER_METHOD {
-            headers.remove(name);
+        for name in SAYS_OTHERWISE {
+            remove_alike(headers, name);
         }
+    }
+}
+
+/// Removes a header in every spelling that a server may take for it: `_` and `-` are one where headers become
+/// variables (CGI, WSGI).
+pub(super) fn remove_alike(headers: &mut HeaderMap, name: &str) {
+    let alike = |other: &str| {
+        other.len() == name.len()
+            && other
+                .bytes()
+                .zip(name.bytes())
+                .all(|(a, b)| a == b || (b"-_".contains(&a) && b"-_".contains(&b)))
+    };
+    let found: Vec<_> = headers.keys().filter(|other| alike(other.as_str())).cloned().collect();
+    for name in found {
+        headers.remove(name);
     }
 }
 
@@ -43,4 +65,23 @@ pub(super) fn strip_other_methods(headers: &mut HeaderMap, rule: Option<&HostRul
 pub(super) fn check_secured(transform: &Transform, facts: &Facts) -> Result<(), Refusal> {
     let holds_secret = transform.headers.values().any(|value| value.contains("${e2b.secrets."));
     if holds_secret && facts.secured() == Secured::No { Err(Refusal::ClearText) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_header_is_removed_in_every_spelling() {
+        let mut headers = HeaderMap::new();
+        for name in ["x-http-method", "x_http_method", "x-http_method", "x-http-methods", "xhttp-method"] {
+            headers.insert(http::HeaderName::from_static(name), HeaderValue::from_static("DELETE"));
+        }
+        remove_alike(&mut headers, "x-http-method");
+        let mut left: Vec<_> = headers.keys().map(http::HeaderName::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["x-http-methods", "xhttp-method"]);
+    }
 }

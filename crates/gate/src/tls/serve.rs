@@ -1,9 +1,10 @@
 //! Requests from the program inside, one connection's worth, and the host's answers.
 
 use std::convert::Infallible;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use hood_policy::{Reason, Verdict, decide_request};
 use http::header::{self, HeaderValue};
 use http::{Request, Response, StatusCode, Version};
 use http_body_util::BodyExt;
@@ -33,12 +34,14 @@ pub(super) struct Service {
 /// The way to the host, or why there is none.
 pub(super) type Reached = Result<Upstream, String>;
 
+type Pump = Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>;
+
 /// The way to the host.
 pub(super) struct Upstream {
     sender: Sender,
     /// Moves its bytes; ends with the connection.
-    pump: std::pin::Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>>,
-    _tasks: Owner,
+    pump: Pump,
+    tasks: Owner,
 }
 
 /// Begins to speak HTTP with the host.
@@ -52,19 +55,18 @@ where
         let mut builder = hyper::client::conn::http2::Builder::new(tasks.tasks());
         builder.max_header_list_size(HEAD as u32);
         builder.handshake(io).await.map(|(sender, pump)| {
-            let pump: std::pin::Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>> = Box::pin(pump);
+            let pump: Pump = Box::pin(pump);
             (Sender::Http2(sender), pump)
         })
     } else {
         let mut builder = hyper::client::conn::http1::Builder::new();
         builder.max_buf_size(HEAD);
         builder.handshake(io).await.map(|(sender, pump)| {
-            let pump: std::pin::Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>> =
-                Box::pin(pump.with_upgrades());
+            let pump: Pump = Box::pin(pump.with_upgrades());
             (Sender::Http1(AsyncMutex::new(sender)), pump)
         })
     };
-    shaken.map(|(sender, pump)| Upstream { sender, pump, _tasks: tasks }).map_err(|error| error.to_string())
+    shaken.map(|(sender, pump)| Upstream { sender, pump, tasks }).map_err(|error| error.to_string())
 }
 
 /// Answers requests until the program or the host ends the connection.
@@ -78,7 +80,7 @@ where
     C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (sender, mut pump, _upstream_tasks) = match upstream {
-        Ok(Upstream { sender, pump, _tasks }) => (Ok(sender), pump, Some(_tasks)),
+        Ok(Upstream { sender, pump, tasks }) => (Ok(sender), pump, Some(tasks)),
         Err(why) => (Err(why), never(), None),
     };
     let tasks = Owner::new();
@@ -149,7 +151,7 @@ async fn carry((inner, outer): (OnUpgrade, OnUpgrade)) {
     }
 }
 
-fn never() -> std::pin::Pin<Box<dyn Future<Output = hyper::Result<()>> + Send>> {
+fn never() -> Pump {
     Box::pin(std::future::pending())
 }
 
@@ -171,19 +173,23 @@ impl Service {
         request: Request<Incoming>,
         sender: &Result<Sender, String>,
     ) -> Result<Response<AnyBody>, Refusal> {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         let policy = self.facts.policy.borrow().clone();
-        let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
-        let transform = rules::transform(&policy, &self.facts);
-        let checked = request::check_host(&parts, &self.facts)
-            .and_then(|()| rules::check_secured(&transform, &self.facts));
-        let ruled = rules::check(&policy, &self.facts, method.as_str(), &path);
-        let refused = checked.as_ref().err().or(ruled.as_ref().err());
-        (self.facts.seen)(Seen { method: method.as_str(), path: &path, refused });
-        checked?;
-        if !policy.log_only {
-            ruled?;
-        }
+        let rule = policy.host_rule(&self.facts.name);
+        let (method, path) = (parts.method.to_string(), parts.uri.path().to_owned());
+        let host = request::check_host(&parts, &self.facts);
+        let verdict = match (&host, rule) {
+            (Ok(()), Some(rule)) => decide_request(&policy, rule, &method, &path),
+            // Its rule has gone since the connection was opened.
+            (Ok(()), None) => Verdict::Allow(Reason::Base),
+            (Err(_), _) => Verdict::Deny(Reason::Request(self.facts.name.to_string())),
+        };
+        (self.facts.seen)(Seen { method: &method, path: &path, verdict: &verdict });
+        host?;
+        rules::check(&self.facts, &verdict, &method, &path)?;
+        rules::strip_otherwise(&mut parts.headers, rule);
+        let transform = rule.map(|rule| rule.transform.clone()).unwrap_or_default();
+        rules::check_secured(&transform, &self.facts)?;
         let sender = sender
             .as_ref()
             .map_err(|why| Refusal::Unreachable { host: self.facts.name.to_string(), why: why.clone() })?;

@@ -4,7 +4,7 @@ mod world;
 
 use std::sync::Arc;
 
-use hood_policy::{HostRule, HttpRule, Policy, Protocol};
+use hood_policy::{HostRule, HttpRule, Policy, Protocol, Transform};
 use http::{Method, Request, StatusCode, Version};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -98,7 +98,7 @@ async fn two_hosts_or_none_are_refused() {
 async fn rules_say_which_requests_go_on() {
     let requests = vec![HttpRule { methods: vec!["GET".to_owned()], path: "/repos".to_owned() }];
     let policy = Policy {
-        hosts: vec![HostRule { host: HOST.parse().unwrap(), transform: Default::default(), requests }],
+        hosts: vec![HostRule { host: HOST.parse().unwrap(), transform: Transform::default(), requests }],
         ..Policy::default()
     };
     let world = World::new(policy.clone());
@@ -151,10 +151,8 @@ async fn plain_http_is_changed_too_but_gets_no_secrets() {
     let world = World::new(rule("plain"));
     let mut client = world.http().await;
     let answer = client.send(get("/echo")).await;
-    assert_eq!(
-        (answer.status, &*world.upstream().headers["authorization"].to_str().unwrap()),
-        (StatusCode::OK, "plain")
-    );
+    assert_eq!(answer.status, StatusCode::OK);
+    assert_eq!(world.upstream().headers["authorization"], "plain");
     let world = World::new(rule("${e2b.secrets.token}"));
     let answer = world.http().await.send(get("/echo")).await;
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
@@ -168,7 +166,7 @@ async fn a_websocket_passes_after_its_head() {
         let world = World::new(rule("Bearer hello"));
         let mut raw = match protocol {
             Protocol::Tls => world.raw(HOST).await.expect("a handshake"),
-            _ => world.raw_http().await,
+            _ => world.raw_http(),
         };
         raw.write_all(
             b"GET /ws HTTP/1.1\r\nHost: api.test\r\nConnection: keep-alive, Upgrade\r\nUpgrade: websocket\r\n\r\n",

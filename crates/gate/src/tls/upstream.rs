@@ -55,6 +55,22 @@ impl Sender {
     }
 }
 
+/// How a proxy is spoken to through TLS: verified by its own authority where one is named, else by the host's roots.
+pub(crate) fn proxy_config(ca: Option<&str>) -> io::Result<Arc<ClientConfig>> {
+    use rustls::pki_types::pem::PemObject;
+
+    let extra = match ca {
+        None => Vec::new(),
+        Some(pem) => CertificateDer::pem_slice_iter(pem.as_bytes())
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| io::Error::other(format!("the proxy's CA is no PEM: {error:?}")))?,
+    };
+    let mut config = config(&extra).map_err(io::Error::other)?;
+    // It is not HTTP that is spoken within.
+    config.alpn_protocols.clear();
+    Ok(Arc::new(config))
+}
+
 /// Verifies by the host's own roots, and by those that the configuration adds.
 pub(super) fn config(extra: &[CertificateDer<'static>]) -> Result<ClientConfig, TlsError> {
     let mut roots = RootCertStore::empty();

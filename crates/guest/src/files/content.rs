@@ -172,14 +172,12 @@ fn open(path: &str, owner: &Identity, metadata: &BTreeMap<String, String>) -> io
             Err(errno) => return Err(errno.into()),
         }
     }
-    match old {
-        Some((file, _)) => Ok(Opened::Within(file?, None)),
-        None => {
-            let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-            let file = openat(&place.dir, &place.name, flags, FILE_MODE)?;
-            Ok(Opened::Within(file.into(), Some(place)))
-        }
+    if let Some((file, _)) = old {
+        return Ok(Opened::Within(file?, None));
     }
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = openat(&place.dir, &place.name, flags, FILE_MODE)?;
+    Ok(Opened::Within(file.into(), Some(place)))
 }
 
 /// The file as it is, opened to be written. A program that runs can be replaced, though not written into: that error is

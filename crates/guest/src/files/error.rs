@@ -36,7 +36,7 @@ pub(super) enum FilesError {
     Directory(String),
     #[error("path '{0}' is not a regular file")]
     Irregular(String),
-    #[error("no permission for '{0}'")]
+    #[error("no permission for '{0}': the call's user may not; where root is meant, name it as the user")]
     Forbidden(String),
     #[error(
         "the sandbox's disk is full: '{0}' was not written; remove files or create a sandbox with more disk"

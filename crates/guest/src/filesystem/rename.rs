@@ -14,13 +14,13 @@ use crate::connect::{Code, ConnectError};
 use crate::reach;
 
 /// One end of a move: a name in a directory.
-struct Name<'a> {
+struct End<'a> {
     dir: OwnedFd,
     name: &'a Path,
     path: &'a str,
 }
 
-impl<'a> Name<'a> {
+impl<'a> End<'a> {
     fn of(dir: OwnedFd, path: &'a str) -> io::Result<Self> {
         let name = Path::new(path).file_name().ok_or(io::ErrorKind::InvalidInput)?;
         Ok(Self { dir, name: Path::new(name), path })
@@ -34,11 +34,11 @@ impl<'a> Name<'a> {
 /// Moves `source`, itself and not what it may link to. Parents of `destination` that are missing are made.
 pub(super) fn rename(source: &str, destination: &str) -> Result<(), ConnectError> {
     let from = reach::parent(source)
-        .and_then(|(dir, _)| Name::of(dir, source))
+        .and_then(|(dir, _)| End::of(dir, source))
         .map_err(|error| refusal(&error, source))?;
     statat(&from.dir, from.name, AtFlags::SYMLINK_NOFOLLOW).map_err(|errno| from.refused(errno))?;
     let to = make::parents(destination)
-        .and_then(|dir| Name::of(dir, destination))
+        .and_then(|dir| End::of(dir, destination))
         .map_err(|error| refusal(&error, destination))?;
     match renameat(&from.dir, from.name, &to.dir, to.name) {
         Ok(()) => Ok(()),
@@ -52,7 +52,7 @@ pub(super) fn rename(source: &str, destination: &str) -> Result<(), ConnectError
     }
 }
 
-fn across(from: &Name<'_>, to: &Name<'_>) -> Result<(), ConnectError> {
+fn across(from: &End<'_>, to: &End<'_>) -> Result<(), ConnectError> {
     let found =
         statat(&from.dir, from.name, AtFlags::SYMLINK_NOFOLLOW).map_err(|errno| from.refused(errno))?;
     if reach::kind(&found) != Is::RegularFile {
@@ -77,7 +77,7 @@ fn across(from: &Name<'_>, to: &Name<'_>) -> Result<(), ConnectError> {
 }
 
 /// Copies bytes, mode, times and metadata into a new file, and the owner where this account may give files away.
-fn copy(from: &Name<'_>, dir: &OwnedFd, name: &Path) -> io::Result<()> {
+fn copy(from: &End<'_>, dir: &OwnedFd, name: &Path) -> io::Result<()> {
     let handle = reach::beneath(from.dir.as_fd(), from.name)?;
     let mut source = reach::reopen(&handle, OFlags::RDONLY)?;
     let found = source.metadata()?;

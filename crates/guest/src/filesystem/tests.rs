@@ -231,6 +231,12 @@ async fn one_upload_of_a_new_file_is_three_events() {
     assert_eq!(client.events(&watcher).await, pairs([("CREATE", "f"), ("CHMOD", "f"), ("WRITE", "f")]));
     client.write("d/f", "again").await;
     assert_eq!(client.events(&watcher).await, pairs([("WRITE", "f")]));
+    fs::hard_link(client.path("d/f"), client.path("two")).unwrap();
+    client.write("d/f", "in place").await;
+    assert_eq!(client.events(&watcher).await, pairs([("WRITE", "f")]));
+    fs::write(client.path("d/#1"), "x").unwrap();
+    fs::set_permissions(client.path("d/#1"), std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    assert_eq!(client.events(&watcher).await, pairs([("CREATE", "#1"), ("WRITE", "#1"), ("CHMOD", "#1")]));
 }
 
 #[tokio::test]

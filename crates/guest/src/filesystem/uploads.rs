@@ -55,6 +55,11 @@ impl Uploads {
         name.as_bytes().starts_with(OWN_NAME.as_bytes())
     }
 
+    /// Whether a name is of the kind by which the kernel calls nameless files, as uploads are until they are whole.
+    pub(crate) fn is_nameless(name: &OsStr) -> bool {
+        name.as_bytes().strip_prefix(b"#").is_some_and(|rest| rest.iter().all(u8::is_ascii_digit))
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<FileId, Turn>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

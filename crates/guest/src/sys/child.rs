@@ -154,11 +154,22 @@ fn close_range(first: RawFd, last: RawFd) -> bool {
 
 /// Programs go before the guest when memory runs out. Best effort: some hosts fix the score.
 fn score_for_oom() {
+    // The guest's memory, of which this process has a copy until exec, belongs to the user namespace above, and so do the
+    // files below `/proc` of whoever has it; of a dumpable process they belong to its user. What keeps root inside from
+    // reading that copy for this moment are the guest's capabilities, which go only later.
+    // SAFETY: no pointers.
+    let was = unsafe { libc::prctl(libc::PR_GET_DUMPABLE, 0, 0, 0, 0) };
+    // SAFETY: no pointers.
+    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0) };
     // SAFETY: a constant NUL-terminated path.
     let fd = unsafe { libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) };
     if fd >= 0 {
         // SAFETY: writes a constant to the descriptor just opened; it closes at exec.
         unsafe { libc::write(fd, OOM_SCORE.as_ptr().cast(), OOM_SCORE.len()) };
+    }
+    if was != 1 {
+        // SAFETY: no pointers.
+        unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
     }
 }
 

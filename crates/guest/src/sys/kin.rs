@@ -9,8 +9,7 @@ use std::io;
 
 use rustix::process::{Pid, Signal};
 
-/// Rounds of looking and killing: each finds what was forked during the one before.
-const ROUNDS: usize = 16;
+use crate::limits::KIN_ROUNDS;
 
 /// One living process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +22,8 @@ struct Process {
 
 /// SIGKILL to `leader` and its kin, until none is found.
 pub(super) fn kill(leader: Pid) -> io::Result<()> {
-    for _ in 0..ROUNDS {
+    // Each round finds what was forked during the one before.
+    for _ in 0..KIN_ROUNDS {
         let found = kin(&living()?, number(leader));
         if found.is_empty() {
             return Ok(());

@@ -46,6 +46,12 @@ fn help_of_sandbox() {
 }
 
 #[test]
+fn help_of_secret() {
+    let all = ["list", "set", "delete"].map(|name| help(&["secret", name]));
+    insta::assert_snapshot!(help(&["secret"]) + &all.join("\n----\n") + &help(&["ca"]));
+}
+
+#[test]
 fn help_of_template() {
     let all = ["list", "build", "show", "gc", "remove"].map(|name| help(&["template", name]));
     insta::assert_snapshot!(help(&["template"]) + &all.join("\n----\n"));

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use hood_client::AuditQuery;
+use hood_client::{AuditQuery, Client};
 use hood_gate::audit::{Entry, Kind};
-use hood_policy::Reason;
+use hood_policy::{Reason, Seen, suggest};
 
 use crate::cli::AuditArguments;
 use crate::commands::Context;
@@ -18,6 +18,10 @@ const POLL: Duration = Duration::from_millis(500);
 pub(crate) async fn run(context: &Context, arguments: &AuditArguments) -> Result<Exit> {
     let client = context.client()?;
     let mut query = AuditQuery { sandbox: arguments.sandbox.clone(), denied: arguments.denied, after: 0 };
+    if arguments.suggest {
+        let seen = everything(&client, query).await?;
+        return propose(context, &seen);
+    }
     let mut any = false;
     loop {
         let page = client.audit(&query).await?;
@@ -41,6 +45,32 @@ pub(crate) async fn run(context: &Context, arguments: &AuditArguments) -> Result
             tokio::time::sleep(POLL).await;
         }
     }
+}
+
+async fn everything(client: &Client, mut query: AuditQuery) -> Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    loop {
+        let page = client.audit(&query).await?;
+        if page.entries.is_empty() {
+            return Ok(entries);
+        }
+        query.after = page.next;
+        for value in page.entries {
+            entries.push(serde_json::from_value(value)?);
+        }
+    }
+}
+
+/// A policy that would have let through what was let through, and nothing more.
+fn propose(context: &Context, entries: &[Entry]) -> Result<Exit> {
+    let seen = entries.iter().filter_map(|entry| {
+        let let_through = matches!(entry.kind, Kind::Allowed | Kind::WouldDeny);
+        let to = entry.to.filter(|_| let_through)?;
+        let name = entry.name.as_deref().and_then(|name| name.parse().ok());
+        Some(Seen { name, to, method: entry.method.clone(), path: entry.path.clone() })
+    });
+    context.printer.json(&suggest(seen))?;
+    Ok(Exit::Done)
 }
 
 fn show(context: &Context, entry: &Entry) -> Result<()> {
@@ -82,5 +112,5 @@ fn destination(entry: &Entry) -> String {
 }
 
 fn said(rule: &Reason) -> String {
-    format!("{rule:?}")
+    rule.to_string()
 }

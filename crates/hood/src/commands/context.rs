@@ -130,7 +130,8 @@ impl Context {
             let ever = if started { "no server runs" } else { "no server was ever started" };
             (format!("{ever} on the data directory {dir}"), "start one with `hood serve`")
         } else {
-            let what = format!("no server was named, and only its owner can look into the data directory {dir}");
+            let what =
+                format!("no server was named, and only its owner can look into the data directory {dir}");
             (what, "in your shell: eval \"$(sudo hood env)\"; a server is started with `sudo hood serve`")
         };
         Hinted::new(what, format!("{hint}, or name one with `--url` and `--key`"))

@@ -73,25 +73,18 @@ fn print(context: &Context, mode: Mode, findings: &[Finding]) -> Result<()> {
     };
     printer.line(account)?;
     printer.line("")?;
-    let mut table = Table::new(&["WALL", "ROOT", "ROOTLESS", "FOUND"]);
+    let mut walls = Table::new(&["WALL", "ROOT", "ROOTLESS", "FOUND"]);
+    let mut rest = Table::new(&["ELSE", "STANDING", "FOUND"]);
     for finding in findings {
-        let (root, rootless) = match finding.modes {
-            Some(modes) => (modes.root, modes.rootless),
-            None => (finding.standing, finding.standing),
-        };
-        table.row([
-            finding.wall.clone(),
-            root.to_string(),
-            rootless.to_string(),
-            escape(&finding.found).into_owned(),
-        ]);
+        let (name, found) = (finding.wall.clone(), escape(&finding.found).into_owned());
+        match finding.modes {
+            Some(modes) => walls.row([name, modes.root.to_string(), modes.rootless.to_string(), found]),
+            None => rest.row([name, finding.standing.to_string(), found]),
+        }
     }
-    table.print(printer, |column, text| match (column, text) {
-        (1 | 2, "full") => Some(Paint::Green),
-        (1 | 2, "partial") => Some(Paint::Yellow),
-        (1 | 2, "missing") => Some(Paint::Red),
-        _ => None,
-    })?;
+    walls.print(printer, |column, text| colour(text).filter(|_| column == 1 || column == 2))?;
+    printer.line("")?;
+    rest.print(printer, |column, text| colour(text).filter(|_| column == 1))?;
     advise(context, findings)?;
     let spared: Vec<_> = findings.iter().filter_map(|finding| finding.spared_as).collect();
     if !spared.is_empty() {
@@ -100,6 +93,15 @@ fn print(context: &Context, mode: Mode, findings: &[Finding]) -> Result<()> {
         printer.line(&format!("Starts in spite of what is missing:  {way}"))?;
     }
     Ok(())
+}
+
+fn colour(standing: &str) -> Option<Paint> {
+    match standing {
+        "full" => Some(Paint::Green),
+        "partial" => Some(Paint::Yellow),
+        "missing" => Some(Paint::Red),
+        _ => None,
+    }
 }
 
 /// What to do, said once for all walls that it is for.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::Context;
-use crate::cli::ServeArguments;
+use crate::cli::{CertificateArguments, ServeArguments};
 use crate::exit::Exit;
 use crate::serve;
 
@@ -17,8 +17,18 @@ pub(crate) async fn run(context: &Context, arguments: ServeArguments) -> Result<
         max_sandboxes: arguments.max_sandboxes,
         domain: arguments.domain,
         without: serve::Without::these(arguments.without.without),
+        certificate: certificate(arguments.certificate),
         config,
+        dns: arguments.dns.map(|listen| (listen, arguments.dns_answer)),
     };
     serve::run(&options).await?;
     Ok(Exit::Done)
+}
+
+fn certificate(arguments: CertificateArguments) -> serve::Certificate {
+    match (arguments.tls, arguments.tls_cert, arguments.tls_key) {
+        (_, Some(chain), Some(key)) => serve::Certificate::Files { chain, key },
+        (true, ..) => serve::Certificate::Own,
+        _ => serve::Certificate::None,
+    }
 }

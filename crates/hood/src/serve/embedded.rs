@@ -6,7 +6,7 @@ use anyhow::Result;
 use hood_driver_api::{Check, Wall};
 use tokio_util::sync::CancellationToken;
 
-use super::{Options, Without, build, serve};
+use super::{Certificate, Options, Without, build, serve};
 use crate::limits::SANDBOXES_OF_A_COMMAND;
 use crate::local::DataDir;
 
@@ -34,6 +34,8 @@ pub(crate) async fn start(installed: DataDir, without: Vec<Wall>) -> Result<Embe
         listen,
         max_sandboxes: SANDBOXES_OF_A_COMMAND,
         domain: None,
+        dns: None,
+        certificate: Certificate::None,
         config: crate::config::File::default(),
         without: Without::these_and_disk(without),
     };

@@ -14,16 +14,23 @@ use axum::serve::IncomingStream;
 use hood_dialect_e2b::Reset;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+
+use super::tls::{Plain, Stream};
 
 /// Pause after a failed accept: out of descriptors, the next try would fail at once, too.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Accepts connections that carry a [`Reset`].
-pub(super) struct Listener(pub(super) TcpListener);
+pub(super) struct Listener {
+    pub(super) socket: TcpListener,
+    /// With it, connections may begin with TLS; those of other machines must.
+    pub(super) acceptor: Option<TlsAcceptor>,
+}
 
 /// One client.
 pub(super) struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     reset: Reset,
 }
 
@@ -50,11 +57,12 @@ impl axum::serve::Listener for Listener {
 
     async fn accept(&mut self) -> (Connection, SocketAddr) {
         loop {
-            match self.0.accept().await {
+            match self.socket.accept().await {
                 Ok((stream, address)) => {
                     if let Err(error) = stream.set_nodelay(true) {
                         tracing::debug!(%error, "cannot switch off Nagle's algorithm");
                     }
+                    let stream = self.begin(stream, address);
                     return (Connection { stream, reset: Reset::default() }, address);
                 }
                 Err(error) => {
@@ -66,7 +74,17 @@ impl axum::serve::Listener for Listener {
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
+        self.socket.local_addr()
+    }
+}
+
+impl Listener {
+    fn begin(&self, socket: TcpStream, peer: SocketAddr) -> Stream {
+        let Some(acceptor) = &self.acceptor else { return Stream::Plain(socket) };
+        let own = socket.local_addr().is_ok_and(|own| own.ip().to_canonical() == peer.ip().to_canonical());
+        let plain =
+            if own || peer.ip().to_canonical().is_loopback() { Plain::Allowed } else { Plain::Refused };
+        Stream::New(socket, acceptor.clone(), plain)
     }
 }
 
@@ -80,7 +98,8 @@ impl Drop for Connection {
     /// No lingering: what is still unsent is dropped, and the client sees a reset instead of an end.
     fn drop(&mut self) {
         if self.reset.is_asked()
-            && let Err(error) = rustix::net::sockopt::set_socket_linger(&self.stream, Some(Duration::ZERO))
+            && let Some(socket) = self.stream.socket()
+            && let Err(error) = rustix::net::sockopt::set_socket_linger(socket, Some(Duration::ZERO))
         {
             tracing::debug!(%error, "cannot reset a connection");
         }

@@ -13,17 +13,20 @@ use hood_images::{LayerKey, Store};
 use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 
+use super::trust::Trust;
 use crate::limits::{DISK, PIDS};
 
-/// The store of templates. Read at every look-up, so that a template built meanwhile is found.
+/// The store of templates, each made to trust the gate. Read at every look-up, so that a template built meanwhile is found.
+#[derive(Clone)]
 pub(super) struct InstalledTemplates {
     store: Arc<Store>,
+    trust: Arc<Trust>,
 }
 
 impl InstalledTemplates {
-    pub(super) fn open(data_dir: &Path) -> Result<Self> {
+    pub(super) fn open(data_dir: &Path, trust: Trust) -> Result<Self> {
         let store = Store::open(data_dir).context("cannot open the templates")?;
-        let installed = Self { store: Arc::new(store) };
+        let installed = Self { store: Arc::new(store), trust: Arc::new(trust) };
         let names: Vec<_> = installed.read().into_iter().map(|template| template.name).collect();
         for shipped in hood_images::shipped() {
             if !names.contains(&shipped.name) {
@@ -36,7 +39,7 @@ impl InstalledTemplates {
 
     fn read(&self) -> Vec<Template> {
         match self.store.list() {
-            Ok(all) => all.into_iter().map(template).collect(),
+            Ok(all) => all.into_iter().map(|found| self.template(found)).collect(),
             Err(error) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "cannot read the templates");
                 Vec::new()
@@ -45,15 +48,38 @@ impl InstalledTemplates {
     }
 }
 
+impl InstalledTemplates {
+    /// A template whose trust cannot be made works, but for hosts that the gate opens TLS to.
+    fn template(&self, found: hood_images::Template) -> Template {
+        let mut template = template(found);
+        match self.trust.for_template(&template.root.key, &template.root.layers) {
+            Ok(trusting) => {
+                template.root.key = format!("{}:{}", template.root.key, trusting.name);
+                template.root.layers.push(trusting.layer);
+                for (name, value) in trusting.envs {
+                    template.envs.entry(name).or_insert(value);
+                }
+            }
+            Err(error) => {
+                let name = &template.name;
+                tracing::warn!(%error, "cannot make the template `{name}` trust the gate's certificates");
+            }
+        }
+        template
+    }
+}
+
 #[async_trait]
 impl Templates for InstalledTemplates {
     async fn find(&self, reference: &str) -> Option<Template> {
-        let (store, reference) = (self.store.clone(), reference.to_owned());
-        let find = move || match store.find(&reference) {
-            Ok(Some(found)) => Some(template(found)),
+        let (installed, reference) = (self.clone(), reference.to_owned());
+        let find = move || match installed.store.find(&reference) {
+            Ok(Some(found)) => Some(installed.template(found)),
             Ok(None) => {
-                let all = store.list().unwrap_or_default();
-                all.into_iter().map(template).find(|template| template.id == reference)
+                let all = installed.store.list().unwrap_or_default();
+                all.into_iter()
+                    .map(|found| installed.template(found))
+                    .find(|template| template.id == reference)
             }
             Err(error) => {
                 tracing::debug!(%error, "no such template");
@@ -64,7 +90,7 @@ impl Templates for InstalledTemplates {
     }
 
     async fn list(&self) -> Vec<Template> {
-        let installed = Self { store: self.store.clone() };
+        let installed = self.clone();
         tokio::task::spawn_blocking(move || installed.read()).await.unwrap_or_default()
     }
 }

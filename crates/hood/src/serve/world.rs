@@ -34,7 +34,7 @@ pub(super) struct KernelEntropy;
 
 impl Entropy for KernelEntropy {
     fn fill(&self, bytes: &mut [u8]) {
-        use rand::RngCore;
+        use rand::Rng;
         rand::rng().fill_bytes(bytes);
     }
 }

@@ -105,6 +105,8 @@ impl LayerBuild<'_> {
         }
         let sources = read_sources(suite, self.options.debian_mirror.as_deref())?;
         let mut command = chroot::contained(&tool, &self.host_loans())?;
+        // The host's own settings of dpkg are none of a template's business, and may be closed to us.
+        command.env("HOME", "/nonexistent");
         command.args(["--mode=root", "--variant=minbase", "--skip=output/dev", "--format=directory"]);
         command.arg(format!("--keyring={KEYRING}"));
         command.args(DPKG_OPTIONS.iter().map(|option| format!("--dpkgopt={option}")));

@@ -54,7 +54,7 @@ done
 for file in resolv.conf hosts; do
     if [ -e "/etc/$file" ] && [ -f "$root/etc/$file" ]; then mount --bind "/etc/$file" "$root/etc/$file"; fi
 done
-echo template >/proc/sys/kernel/hostname
+if [ "$own" ]; then echo template >/proc/sys/kernel/hostname; else hostname template; fi
 
 # The step is root over files only: it can neither mount nor make devices, load modules or trace what it did not start.
 exec chroot "$root" /usr/bin/setpriv --inh-caps=-all \

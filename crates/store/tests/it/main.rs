@@ -4,6 +4,7 @@ mod audit;
 mod engine;
 mod files;
 mod records;
+mod secrets;
 
 use std::collections::BTreeMap;
 

@@ -23,8 +23,6 @@ const ABSENT: &[(&str, MethodFilter, &str)] = &[
     ("/volumecontent/{id}/path", READ.or(CHANGE).or(DELETE), "volumes"),
     ("/volumecontent/{id}/dir", READ.or(MAKE), "volumes"),
     ("/volumecontent/{id}/file", READ.or(MethodFilter::PUT), "volumes"),
-    ("/secrets", READ.or(MAKE), "secrets"),
-    ("/secrets/{id}", READ.or(MAKE).or(DELETE), "secrets"),
     ("/templates", MAKE, BUILDS),
     ("/v2/templates", MAKE, BUILDS),
     ("/v3/templates", MAKE, BUILDS),

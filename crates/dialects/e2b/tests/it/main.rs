@@ -3,4 +3,5 @@
 mod control;
 mod data;
 mod errors;
+mod secrets;
 mod support;

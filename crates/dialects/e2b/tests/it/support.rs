@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
-use hood_dialect_e2b::{App, Keys, router};
+use hood_dialect_e2b::{App, Keys, Secrets, router};
 use hood_engine::TeamId;
 use hood_engine::ports::StoreError;
 use hood_testkit::{FakeTemplates, Lab};
@@ -50,10 +50,18 @@ impl Keys for TwoKeys {
 
 impl Bench {
     pub(crate) fn new() -> Self {
+        Self::of(|app| app)
+    }
+
+    pub(crate) fn with_secrets(secrets: Arc<dyn Secrets>) -> Self {
+        Self::of(|app| app.with_secrets(secrets))
+    }
+
+    fn of(change: impl FnOnce(App) -> App) -> Self {
         let lab = Lab::new();
         let templates = Arc::new(FakeTemplates::default());
         let app = App::new(lab.engine.clone(), Arc::new(TwoKeys), templates, DOMAIN);
-        Self { lab, router: router(app) }
+        Self { lab, router: router(change(app)) }
     }
 
     /// A request with the key.

@@ -97,7 +97,7 @@ fn is_open_to_users(read: &dyn Fn(&str) -> Option<String>) -> bool {
 
 fn limits(mounts: &Mounts, own: Option<&Delegated>) -> Vec<Check> {
     let has = |name: &str| own.is_some_and(|own| own.controllers.contains(&name));
-    let advice = if has_controllers(mounts) {
+    let advice = if has_memory(mounts) {
         DELEGATE
     } else {
         "the controllers are of cgroup v1, which hands none to a user: serve as root"
@@ -115,13 +115,16 @@ fn limits(mounts: &Mounts, own: Option<&Delegated>) -> Vec<Check> {
     [(Wall::Memory, "memory"), (Wall::Cpu, "cpu"), (Wall::Pids, "pids")].map(check).to_vec()
 }
 
-fn has_controllers(mounts: &Mounts) -> bool {
+/// Whether the host's controllers are of cgroup v2.
+fn has_memory(mounts: &Mounts) -> bool {
     let read = |at: &std::path::PathBuf| fs::read_to_string(at.join("cgroup.controllers")).ok();
-    mounts.v2.as_ref().and_then(read).is_some_and(|all| !all.trim().is_empty())
+    mounts.v2.as_ref().and_then(read).is_some_and(|all| all.split_whitespace().any(|name| name == "memory"))
 }
 
 #[cfg(test)]
 mod tests {
+    use hood_driver_api::Standing::{Full, Missing, Partial};
+
     use super::*;
 
     #[test]
@@ -139,7 +142,6 @@ mod tests {
         let standings = |own: Option<&Delegated>| {
             limits(&Mounts::default(), own).iter().map(|c| c.standing).collect::<Vec<_>>()
         };
-        use Standing::{Full, Missing, Partial};
         assert_eq!(standings(None), [Missing, Missing, Partial]);
         let own = Delegated { dir: "/x".into(), controllers: vec!["memory", "pids"] };
         assert_eq!(standings(Some(&own)), [Full, Missing, Full]);

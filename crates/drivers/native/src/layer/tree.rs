@@ -108,13 +108,13 @@ mod tests {
         fs::create_dir(tree.join(".hood-1")).expect("made");
         fs::write(tree.join(".hood-1/file"), "").expect("written");
         std::os::unix::fs::symlink(outside.path(), tree.join("link")).expect("made");
-        let mut dir = open_dir(rustix::fs::CWD, tree.to_str().expect("text")).expect("opened");
+        let mut dir = OwnedFd::from(fs::File::open(&tree).expect("opened"));
         for _ in 0..3000 {
             rustix::fs::mkdirat(&dir, "deep", Mode::RWXU).expect("made");
             dir = open_dir(dir.as_fd(), "deep").expect("opened");
         }
         drop(dir);
-        let top = open_dir(rustix::fs::CWD, parent.path().to_str().expect("text")).expect("opened");
+        let top = OwnedFd::from(fs::File::open(parent.path()).expect("opened"));
         remove(top.as_fd(), "tree").expect("removed");
         assert!(!tree.exists() && outside.path().join("kept").exists());
     }

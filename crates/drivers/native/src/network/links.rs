@@ -21,7 +21,9 @@ const ON_LINK: u8 = 253;
 const ON_HOST: u8 = 254;
 const UNICAST: u8 = 1;
 const LOCAL: u8 = 2;
-const NO_DUPLICATE_CHECK: u8 = 2;
+const NO_DUPLICATE_CHECK: u32 = 0x2;
+/// The kernel would add a route to the address that discards, and only a moment later the one that delivers.
+const NO_ROUTE: u32 = 0x200;
 
 /// Loopback up; the sandbox's address on it; the gate's there without being listed, since it is not the sandbox's; and
 /// the way to everywhere, which ends in loopback, too.
@@ -62,11 +64,12 @@ fn link_up(writer: &mut Writer) {
 
 fn address(writer: &mut Writer, family: u8, address: &[u8]) {
     let bits = u8::try_from(address.len() * 8).unwrap_or(u8::MAX);
-    let mut fixed = vec![family, bits, NO_DUPLICATE_CHECK, EVERYWHERE];
+    let mut fixed = vec![family, bits, 0, EVERYWHERE];
     fixed.extend(LOOPBACK.to_ne_bytes());
     writer.message(NEW_ADDRESS, CREATE, &fixed, |w| {
         w.attribute(1, address);
         w.attribute(2, address);
+        w.attribute(8, &(NO_DUPLICATE_CHECK | NO_ROUTE).to_ne_bytes());
     });
 }
 

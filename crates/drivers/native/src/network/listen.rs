@@ -15,7 +15,7 @@ use super::refused;
 use super::{CONNECTIONS, GATE, NAMES};
 
 /// Connections that a listener holds until the gate takes them; the kernel allows no more by default.
-pub(crate) const BACKLOG: i32 = 4096;
+pub(crate) const BACKLOG: u32 = 4096;
 
 /// What the server holds of a sandbox's network.
 pub(crate) struct Listeners {
@@ -33,14 +33,16 @@ pub(crate) fn open() -> io::Result<Listeners> {
             Err(error) if gate.is_ipv6() && error.raw_os_error() == Some(libc::EAFNOSUPPORT) => continue,
             other => other?,
         };
-        listen(&connections, BACKLOG)?;
-        outlets.tcp.push(TcpListener::from(connections));
-        let names = socket(gate, SocketType::STREAM, NAMES)?;
-        listen(&names, BACKLOG)?;
-        outlets.dns_tcp.push(TcpListener::from(names));
+        outlets.tcp.push(hear(connections)?);
+        outlets.dns_tcp.push(hear(socket(gate, SocketType::STREAM, NAMES)?)?);
         outlets.dns_udp.push(UdpSocket::from(socket(gate, SocketType::DGRAM, NAMES)?));
     }
     Ok(Listeners { outlets, refused: refused::subscribe()? })
+}
+
+fn hear(socket: OwnedFd) -> io::Result<TcpListener> {
+    listen(&socket, BACKLOG.cast_signed())?;
+    Ok(TcpListener::from(socket))
 }
 
 fn socket(address: IpAddr, kind: SocketType, port: u16) -> io::Result<OwnedFd> {

@@ -29,7 +29,7 @@ pub(super) fn ruleset(text: &str) -> Result<Ruleset, ParseError> {
 fn take(set: &mut Ruleset, line: &str) -> Option<()> {
     let words: Vec<_> = line.split_whitespace().collect();
     match words.as_slice() {
-        ["table", "inet", name, "{"] => set.table = (*name).to_owned(),
+        ["table", "inet", name, "{"] => (*name).clone_into(&mut set.table),
         ["chain", name, "{"] => set.chains.push(Chain {
             name: (*name).to_owned(),
             kind: String::new(),
@@ -216,6 +216,7 @@ fn refusal(words: &mut SplitWhitespace<'_>) -> Option<Refusal> {
 mod tests {
     use super::super::{CONNECTIONS, GATE, NAMES, OWN, RULES};
     use super::*;
+    use crate::limits;
 
     fn one(text: &str) -> Vec<Expression> {
         rule(text).expect("a rule")
@@ -250,6 +251,19 @@ mod tests {
             OWN.1.octets().to_vec(),
         ];
         assert_eq!(to.collect::<Vec<_>>(), own);
+    }
+
+    #[test]
+    fn the_shipped_rules_keep_the_ceilings_of_the_table() {
+        let set = ruleset(RULES).expect("sound data");
+        let steps = set.chains.iter().flat_map(|chain| chain.rules.concat());
+        let counts = steps.clone().filter_map(|step| match step {
+            Expression::CountOver(count) => Some(count),
+            _ => None,
+        });
+        assert_eq!(counts.collect::<Vec<_>>(), [limits::CONNECTIONS, limits::QUESTIONS]);
+        let rate = Expression::Rate { a_second: limits::REFUSED, burst: 50 };
+        assert_eq!(steps.filter(|step| *step == rate).count(), 1);
     }
 
     #[test]

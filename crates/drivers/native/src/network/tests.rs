@@ -16,7 +16,8 @@ fn inside(test: impl FnOnce(Listeners) + Send + 'static) {
             }
             other => other.expect("a namespace"),
         }
-        Network::shipped().expect("sound data").raise().expect("a network");
+        let up = Network::shipped().expect("sound data").raise().expect("a network");
+        up.settle().expect("addresses");
         if std::env::var_os("HOOD_SHOW_RULES").is_some() {
             std::process::Command::new("nft").args(["list", "ruleset"]).status().expect("nft is installed");
         }
@@ -28,7 +29,8 @@ fn inside(test: impl FnOnce(Listeners) + Send + 'static) {
 fn at_once<T>(what: impl FnOnce() -> std::io::Result<T>) -> std::io::Result<T> {
     let began = Instant::now();
     let result = what();
-    assert!(began.elapsed() < Duration::from_millis(500), "it took {:?}", began.elapsed());
+    let took = began.elapsed();
+    assert!(took < Duration::from_millis(500), "it took {took:?}: {:?}", result.err());
     result
 }
 
@@ -59,6 +61,7 @@ fn every_name_server_is_the_gate() {
             let server: IpAddr = server.parse().expect("an address");
             let any = if server.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
             let socket = UdpSocket::bind(any).expect("a socket");
+            socket.set_read_timeout(Some(Duration::from_secs(5))).expect("a timeout");
             socket.send_to(b"name?", (server, 53)).expect("sent");
             let mut buffer = [0; 16];
             let (n, from) = listeners.outlets.dns_udp[i].recv_from(&mut buffer).expect("it has arrived");
@@ -118,7 +121,8 @@ fn what_is_inside_stays_inside() {
         for address in ["127.0.0.1", "127.9.9.9", "192.0.0.2", "::1", "fd68:6f6f:64::2"] {
             let address: IpAddr = address.parse().expect("an address");
             let server = TcpListener::bind((address, 80)).expect("a low port");
-            let mut client = TcpStream::connect((address, 80)).expect("a connection");
+            let client = at_once(|| TcpStream::connect((address, 80)));
+            let mut client = client.unwrap_or_else(|error| panic!("{address}: {error}"));
             let (mut taken, _) = server.accept().expect("it has arrived");
             taken.write_all(b"here").expect("written");
             let mut said = [0; 4];
@@ -139,5 +143,30 @@ fn what_is_inside_stays_inside() {
         assert_eq!(none.kind(), ErrorKind::WouldBlock);
         let taken = TcpListener::bind((GATE.0, CONNECTIONS)).expect_err("taken");
         assert_eq!(taken.kind(), ErrorKind::AddrInUse);
+    });
+}
+
+#[test]
+fn connections_meet_their_ceiling() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    const CEILING: usize = crate::limits::CONNECTIONS as usize;
+    let files = getrlimit(Resource::Nofile);
+    let wanted = u64::try_from(CEILING + 200).expect("small");
+    if files.maximum.is_some_and(|most| most < wanted) {
+        eprintln!("skipped: this process may not open that many files");
+        return;
+    }
+    setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..files }).expect("below the hard limit");
+    inside(|listeners| {
+        let to = "198.51.100.7:443";
+        let open: Vec<_> = (0..CEILING).map(|_| TcpStream::connect(to).expect("a connection")).collect();
+        let refused = at_once(|| TcpStream::connect(to)).expect_err("one too many");
+        assert_eq!(refused.kind(), ErrorKind::ConnectionRefused);
+        // What programs say to one another is not counted, and neither are questions.
+        let server = TcpListener::bind((OWN.0, 80)).expect("a low port");
+        TcpStream::connect((OWN.0, 80)).expect("a connection");
+        let socket = UdpSocket::bind("0.0.0.0:0").expect("a socket");
+        socket.send_to(b"name?", "198.51.100.53:53").expect("sent");
+        drop((open, server, listeners));
     });
 }

@@ -92,17 +92,17 @@ impl Statics {
     /// All for one sandbox, detached.
     pub(crate) fn make(&self, owners: &Owners) -> io::Result<Made> {
         let (dev, nodes) = match owners {
-            Owners::Mapped(_) => (dev(make_node)?, Vec::new()),
-            Owners::OnDisk(_) => (dev(make_place)?, host_nodes()?),
+            Owners::Mapped(_) => (dev(make_node, owners)?, Vec::new()),
+            Owners::OnDisk(_) => (dev(make_place, owners)?, host_nodes()?),
         };
-        let sys = self.sys()?;
+        let sys = self.sys(owners)?;
         close_up(&dev, Forbid::ALL_BUT_DEVICES, owners)?;
         close_up(&sys, Forbid::ALL, owners)?;
         Ok(Made { dev, sys, nodes })
     }
 
-    fn sys(&self) -> io::Result<OwnedFd> {
-        let sys = tmpfs("256k")?;
+    fn sys(&self, owners: &Owners) -> io::Result<OwnedFd> {
+        let sys = tmpfs("256k", owners)?;
         for dir in &self.dirs {
             rustix::fs::mkdirat(&sys, dir.as_str(), Mode::from_raw_mode(0o755))?;
         }
@@ -130,8 +130,8 @@ fn close_up(tree: &OwnedFd, forbid: Forbid, owners: &Owners) -> io::Result<()> {
     }
 }
 
-fn dev(make: impl Fn(&OwnedFd, &Node) -> io::Result<()>) -> io::Result<OwnedFd> {
-    let dev = tmpfs("64k")?;
+fn dev(make: impl Fn(&OwnedFd, &Node) -> io::Result<()>, owners: &Owners) -> io::Result<OwnedFd> {
+    let dev = tmpfs("64k", owners)?;
     for node in NODES {
         make(&dev, node)?;
     }
@@ -176,10 +176,15 @@ fn host_nodes() -> io::Result<Vec<OwnedFd>> {
 }
 
 /// A small file system, attached nowhere. Made by the host's root: only then do its device nodes work.
-fn tmpfs(size: &str) -> io::Result<OwnedFd> {
+fn tmpfs(size: &str, owners: &Owners) -> io::Result<OwnedFd> {
     let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_set_string(context.as_fd(), "size", size)?;
     fsconfig_set_string(context.as_fd(), "mode", "755")?;
+    if let Owners::OnDisk(id) = owners {
+        // Else the list of mounts inside would show the number of the user who runs the server.
+        fsconfig_set_string(context.as_fd(), "uid", id.to_string())?;
+        fsconfig_set_string(context.as_fd(), "gid", id.to_string())?;
+    }
     fsconfig_create(context.as_fd())?;
     Ok(fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())?)
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, ResolveFlags};
 
 use super::namespaces::check;
 
@@ -133,8 +133,9 @@ pub(crate) fn is_btrfs(dir: BorrowedFd<'_>) -> io::Result<bool> {
 
 /// Opens a directory beneath `parent` without following links.
 pub(crate) fn open_dir(parent: BorrowedFd<'_>, name: &str) -> io::Result<std::os::fd::OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(rustix::fs::openat(parent, name, flags, Mode::empty())?)
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    Ok(rustix::fs::openat2(parent, name, flags, Mode::empty(), resolve)?)
 }
 
 fn subvolume_id(dir: BorrowedFd<'_>) -> io::Result<u64> {

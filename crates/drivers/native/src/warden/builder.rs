@@ -130,6 +130,8 @@ fn build(data: &init::Data, request: &Build, fds: Vec<OwnedFd>) -> Result<[Owned
     let (report, report_write) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| fail("pipe")(e.into()))?;
     let (go, go_write) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| fail("pipe")(e.into()))?;
     let handed = init::Handed::sort(&request.roles, fds).map_err(fail("descriptors"))?;
+    // Once, and before there is a process that would copy it for itself alone.
+    data.guest(&handed).map_err(fail("guest program"))?;
     let group = handed.group.as_ref().map(AsFd::as_fd);
     match clone_process(NAMESPACES, group).map_err(fail("clone"))? {
         Side::Child => {

@@ -4,6 +4,7 @@
 //! last. The order is what makes the walls hold (reference `walls.md` 1.2, 1.3): mounts attached before S exists are
 //! locked for root in S, and the network belongs to U, so that root in S cannot touch it.
 
+use std::cell::OnceCell;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -12,7 +13,7 @@ use rustix::fs::{Mode, OFlags};
 use super::builder::{become_id, expect_byte};
 use super::masks::Masks;
 use super::messages::{Build, Role};
-use super::tree;
+use super::{program, tree};
 use crate::limits;
 use crate::network::Network;
 use crate::seccomp::{Programs, Who};
@@ -24,12 +25,23 @@ pub(super) struct Data {
     filters: Programs,
     masks: Masks,
     network: Network,
+    /// What its sandboxes run as PID 1, copied when the first of them is built.
+    guest: OnceCell<OwnedFd>,
 }
 
 impl Data {
     pub(super) fn load() -> io::Result<Self> {
         let filters = Programs::of(Who::Guest).map_err(io::Error::other)?;
-        Ok(Self { filters, masks: Masks::shipped()?, network: Network::shipped()? })
+        Ok(Self { filters, masks: Masks::shipped()?, network: Network::shipped()?, guest: OnceCell::new() })
+    }
+
+    /// The guest's program of this builder, from the server's.
+    pub(super) fn guest(&self, handed: &Handed) -> io::Result<&OwnedFd> {
+        if let Some(guest) = self.guest.get() {
+            return Ok(guest);
+        }
+        let copy = program::closed_copy(handed.guest.as_fd())?;
+        Ok(self.guest.get_or_init(|| copy))
     }
 }
 
@@ -146,7 +158,7 @@ fn raise(
     }
     // After the placement, so that the own group is the root of what is visible.
     step("cgroup namespace", namespaces::unshare(libc::CLONE_NEWCGROUP))?;
-    data.network.raise()?;
+    let network = data.network.raise()?;
     let user_limits = step("mounts", tree::build(build, &data.masks, handed))?;
     step("host name", rustix::system::sethostname(build.hostname.as_bytes()))?;
     step("frozen limits", frozen_limits(build))?;
@@ -176,8 +188,9 @@ fn raise(
     let null = null.as_fd();
     // A group that is not there is a descriptor that is no directory.
     let fds = [null, null, null, handed.control.as_fd(), handed.group.as_ref().map_or(null, AsFd::as_fd)];
-    let guest = step("descriptors", fork::lift(handed.guest.as_fd()))?;
+    let guest = step("descriptors", data.guest(handed).and_then(|guest| fork::lift(guest.as_fd())))?;
     step("descriptors", fork::place_descriptors(&fds))?;
+    step("addresses", network.settle())?;
     step("filter", filter::install(data.filters.get(build.nested_user_namespaces)))?;
     Err(("exec", exec_fd(guest.as_fd(), c"hood-guest")))
 }

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use hood_policy::{HostRule, Policy, Protocol, Transform};
+use hood_policy::{HostRule, Policy, Protocol, Transform, Verdict};
 use http::{HeaderMap, Request, Response, StatusCode, Version, request};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full, StreamBody};
+use http_body_util::{BodyExt, Collected, Full, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -153,7 +153,7 @@ impl World {
             protocol,
             policy: self.policy.subscribe(),
             seen: Arc::new(move |request: Seen<'_>| {
-                let refused = if request.refused.is_some() { " refused" } else { "" };
+                let refused = if matches!(request.verdict, Verdict::Deny(_)) { " refused" } else { "" };
                 seen.lock().unwrap().push(format!("{} {}{refused}", request.method, request.path));
             }),
         };
@@ -201,7 +201,7 @@ impl World {
         Ok(Box::new(self.shake(&[], name).await?))
     }
 
-    pub(super) async fn raw_http(&self) -> Box<dyn Stream> {
+    pub(super) fn raw_http(&self) -> Box<dyn Stream> {
         Box::new(self.connect(Protocol::Http))
     }
 
@@ -298,12 +298,10 @@ impl Host {
         if path == "/events" {
             return Ok(Response::new(self.events()));
         }
-        let mut out: String = request
-            .headers()
-            .iter()
-            .map(|(name, value)| format!("{name}: {}\n", value.to_str().unwrap()))
-            .collect();
-        let body = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        let mut out: String = request.headers().iter().fold(String::new(), |text, (name, value)| {
+            text + &format!("{name}: {}\n", value.to_str().unwrap())
+        });
+        let body = request.into_body().collect().await.map(Collected::to_bytes).unwrap_or_default();
         out.push_str(std::str::from_utf8(&body).unwrap());
         let mut response = Response::new(text(&out));
         if let Some(echoed) = echoed {
@@ -338,11 +336,11 @@ impl Client {
         let sender = if h2 {
             let (sender, pump) =
                 hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.unwrap();
-            tasks.spawn(async move { pump.await.unwrap_or_default() });
+            tasks.spawn(async move { drop(pump.await) });
             ClientSender::Http2(sender)
         } else {
             let (sender, pump) = hyper::client::conn::http1::handshake(io).await.unwrap();
-            tasks.spawn(async move { pump.await.unwrap_or_default() });
+            tasks.spawn(async move { drop(pump.await) });
             ClientSender::Http1(sender)
         };
         Self { sender, _tasks: tasks }

@@ -187,7 +187,9 @@ impl Watch {
         } else if what.contains(ReadFlags::CLOSE_WRITE) {
             self.pending.closed(&shown);
         } else if what.contains(ReadFlags::ATTRIB) {
-            self.pending.push(shown, Kind::Chmod);
+            if !Uploads::is_nameless(name) || reach::find(Path::new(&self.view.root).join(&path)).is_ok() {
+                self.pending.push(shown, Kind::Chmod);
+            }
         } else if what.contains(ReadFlags::DELETE) {
             self.announced.remove(&path);
             self.pending.push(shown, Kind::Remove);

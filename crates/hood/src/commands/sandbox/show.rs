@@ -53,7 +53,7 @@ mod tests {
         let sandbox: ShownSandbox = serde_json::from_str(
             r#"{"sandboxID":"i1","templateID":"t","alias":"base","startedAt":"2026-01-01T00:00:00Z",
                 "endAt":"2026-01-01T00:05:00Z","cpuCount":2,"memoryMB":512,"diskSizeMB":1,"state":"running",
-                "envdAccessToken":"secret","isolation":{"driver":"native","mode":"root","network":"none",
+                "envdAccessToken":"secret","isolation":{"driver":"native","mode":"root","network":"gate",
                 "walls":{"disk":"missing","memory":"full"}}}"#,
         )
         .unwrap();
@@ -61,7 +61,7 @@ mod tests {
             rows(&sandbox).into_iter().skip(8).map(|(what, value)| format!("{what}: {value}")).collect();
         assert_eq!(
             last,
-            ["driver: native, as root", "network: none", "wall disk: missing", "wall memory: full"]
+            ["driver: native, as root", "network: gate", "wall disk: missing", "wall memory: full"]
         );
         assert!(!serde_json::to_string(&sandbox).unwrap().contains("secret"));
     }

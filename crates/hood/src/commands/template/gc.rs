@@ -19,6 +19,7 @@ pub(crate) fn run(context: &Context) -> Result<Exit> {
     }
     let _lock = context.data_dir.lock()?;
     let freed = store.gc(&BTreeSet::new())?;
+    context.data_dir.remove_trust()?;
     if context.json {
         context.printer.json(&serde_json::json!({ "layers": freed.layers, "bytes": freed.bytes }))?;
     } else {

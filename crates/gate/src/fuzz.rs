@@ -1,0 +1,4 @@
+//! What the fuzz targets (`fuzz/` at the root of the repository) reach of this crate, compiled under `cfg(fuzzing)`
+//! alone.
+
+pub use crate::dns::fuzz::exchange as dns_exchange;
