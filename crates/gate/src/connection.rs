@@ -40,6 +40,15 @@ struct Connection<'a> {
     started: Instant,
 }
 
+/// The way of one that was let through.
+#[derive(Clone, Copy)]
+struct Passage<'a> {
+    known: &'a Known,
+    to: SocketAddr,
+    dialer: &'a Dialer,
+    meter: &'a Arc<Meter>,
+}
+
 impl Known {
     /// What is known before a byte was read.
     fn unread(to: SocketAddr) -> Self {
@@ -114,28 +123,33 @@ impl Connection<'_> {
         let mut known = Known::unread(to);
         let spent = &self.sandbox.spent;
         if !spent.may_connect(&budget) || spent.is_used_up(&budget) {
-            return self.refuse(&stream, &known, &Said::Nothing, Reason::TooMany);
+            self.refuse(&stream, &known, &Said::Nothing, Reason::TooMany);
+            return Ok(());
         }
         let mut verdict = known.decide(&policy, &ceiling);
         let to_ourselves = to.ip() == INGRESS_ADDRESS;
         let mut first = First::default();
         if verdict == Verdict::NeedsName || (to_ourselves && !matches!(verdict, Verdict::Deny(_))) {
             first = first::read(&mut stream).await?;
-            known.name = first.said.name().cloned();
+            known.name = first.said.name(to.port()).cloned();
             known.protocol = first.said.protocol();
             known.first_bytes = FirstBytes::Read;
             known.looked_up =
                 known.name.as_ref().is_some_and(|name| self.sandbox.lookups.answered(name, to.ip()));
             verdict = known.decide(&policy, &ceiling);
         }
-        let (kind, rule) = match verdict {
-            Verdict::Allow(rule) => (Kind::Allowed, rule),
-            Verdict::WouldDeny(rule) => (Kind::WouldDeny, rule),
-            Verdict::Deny(rule) => return self.refuse(&stream, &known, &first.said, rule),
-            Verdict::NeedsName => return self.refuse(&stream, &known, &first.said, Reason::NoName),
+        let decided = match (verdict, self.destination(&known)) {
+            (Verdict::Allow(rule), Some(to)) => Ok((Kind::Allowed, rule, to)),
+            (Verdict::WouldDeny(rule), Some(to)) => Ok((Kind::WouldDeny, rule, to)),
+            (Verdict::Deny(rule), _) => Err(rule),
+            (Verdict::NeedsName, _) | (_, None) => Err(Reason::NoName),
         };
-        let Some(dial_to) = self.destination(&known) else {
-            return self.refuse(&stream, &known, &first.said, Reason::NoName);
+        let (kind, rule, dial_to) = match decided {
+            Ok(decided) => decided,
+            Err(rule) => {
+                self.refuse(&stream, &known, &first.said, rule);
+                return Ok(());
+            }
         };
         self.record(kind, &known, &first.said, Some(rule), (0, 0));
 
@@ -148,6 +162,7 @@ impl Connection<'_> {
         let meter = Arc::new(self.meter());
         let cut = CancellationToken::new();
         let live = self.sandbox.live.add(self.number, known.clone(), cut.clone());
+        let passage = Passage { known: &known, to: dial_to, dialer: &dialer, meter: &meter };
         let cut_short = async {
             tokio::select! {
                 () = cut.cancelled() => {}
@@ -157,7 +172,7 @@ impl Connection<'_> {
         let carried = tokio::select! {
             biased;
             () = cut_short => Err(io::Error::from(io::ErrorKind::ConnectionAborted)),
-            carried = self.carry(&mut stream, first.bytes, &known, dial_to, &dialer, &meter) => carried,
+            carried = self.carry(&mut stream, first.bytes, passage) => carried,
         };
         drop(live);
         if carried.is_err() {
@@ -169,19 +184,12 @@ impl Connection<'_> {
         carried
     }
 
-    async fn carry(
-        &self,
-        stream: &mut TcpStream,
-        first: Vec<u8>,
-        known: &Known,
-        to: SocketAddr,
-        dialer: &Dialer,
-        meter: &Arc<Meter>,
-    ) -> io::Result<()> {
+    async fn carry(&self, stream: &mut TcpStream, first: Vec<u8>, passage: Passage<'_>) -> io::Result<()> {
+        let Passage { known, to, dialer, meter } = passage;
         if known.opened
             && let Some(name) = &known.name
         {
-            return self.open(stream, first, known, name, to, dialer, meter).await;
+            return self.open(stream, first, name, passage).await;
         }
         match dialer.dial(to).await? {
             Out::Plain(mut out) => {
@@ -199,19 +207,12 @@ impl Connection<'_> {
     }
 
     /// Requests are read, checked and changed on their way.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "all that there is to know of it; a struct would be used once"
-    )]
     async fn open(
         &self,
         stream: &mut TcpStream,
         first: Vec<u8>,
-        known: &Known,
         name: &Name,
-        to: SocketAddr,
-        dialer: &Dialer,
-        meter: &Arc<Meter>,
+        Passage { known, to, dialer, meter }: Passage<'_>,
     ) -> io::Result<()> {
         let (sandbox, number) = (self.sandbox.clone(), self.number);
         let (of, started) = (known.clone(), self.started);
@@ -219,6 +220,7 @@ impl Connection<'_> {
             let connection = Connection { sandbox: &sandbox, number, started };
             let said = Said::Http(crate::head::Head {
                 name: of.name.clone(),
+                port: None,
                 method: seen.method.to_owned(),
                 path: seen.path.to_owned(),
             });
@@ -273,10 +275,9 @@ impl Connection<'_> {
         Meter { out: AtomicU64::new(0), into: AtomicU64::new(0), charge: Box::new(charge) }
     }
 
-    fn refuse(&self, stream: &TcpStream, known: &Known, said: &Said, rule: Reason) -> io::Result<()> {
+    fn refuse(&self, stream: &TcpStream, known: &Known, said: &Said, rule: Reason) {
         self.record(Kind::Denied, known, said, Some(rule), (0, 0));
         reset(stream);
-        Ok(())
     }
 
     fn record(&self, kind: Kind, known: &Known, said: &Said, rule: Option<Reason>, moved: (u64, u64)) {

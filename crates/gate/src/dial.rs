@@ -76,12 +76,11 @@ impl Dialer {
 
     /// The proxy is named by whoever made the sandbox, so it is no way into closed ranges or this host either.
     async fn address_of(&self, host: &str) -> io::Result<IpAddr> {
-        let candidates = match host.parse::<IpAddr>() {
-            Ok(address) => vec![address],
-            Err(_) => {
-                let name: Name = host.parse().map_err(io::Error::other)?;
-                self.resolver.addresses(&name).await?
-            }
+        let candidates = if let Ok(address) = host.parse::<IpAddr>() {
+            vec![address]
+        } else {
+            let name: Name = host.parse().map_err(io::Error::other)?;
+            self.resolver.addresses(&name).await?
         };
         let may = |address: &IpAddr| {
             closed_under(*address, &self.ceiling).is_none()

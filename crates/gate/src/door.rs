@@ -31,8 +31,8 @@ impl Meant {
     }
 }
 
-/// Accepts until dropped, and hands each connection to `serve`.
-pub(crate) async fn accept(listener: TcpListener, meant: Meant, serve: impl Fn(TcpStream, SocketAddr)) {
+/// The next connection, and where it was meant for. May be dropped at any point.
+pub(crate) async fn next(listener: &TcpListener, meant: Meant) -> (TcpStream, SocketAddr) {
     loop {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
@@ -43,7 +43,7 @@ pub(crate) async fn accept(listener: TcpListener, meant: Meant, serve: impl Fn(T
             }
         };
         match meant.of(&stream) {
-            Ok(to) => serve(stream, to),
+            Ok(to) => return (stream, to),
             Err(error) => {
                 tracing::debug!(%error, "a connection to the gate's own listener");
                 reset(&stream);

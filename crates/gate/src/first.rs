@@ -40,9 +40,11 @@ impl Said {
         }
     }
 
-    pub(crate) fn name(&self) -> Option<&Name> {
+    /// The host that it is for. One that names another port than the connection's is for none.
+    pub(crate) fn name(&self, port: u16) -> Option<&Name> {
         match self {
             Self::Tls(name) => name.as_ref(),
+            Self::Http(head) if head.port.is_some_and(|named| named != port) => None,
             Self::Http(head) => head.name.as_ref(),
             Self::Nothing => None,
         }

@@ -13,6 +13,8 @@ use crate::limits::HEAD;
 pub(crate) struct Head {
     /// The one host that it names; `None` where it names none, several, or something that is no name.
     pub(crate) name: Option<Name>,
+    /// The port beside it.
+    pub(crate) port: Option<u16>,
     pub(crate) method: String,
     /// Without the query.
     pub(crate) path: String,
@@ -62,7 +64,8 @@ fn whole(request: &httparse::Request<'_, '_>) -> Option<Head> {
         (Some(host), Some(authority)) if name_of(authority).as_ref() == Some(&host) => Some(host),
         _ => None,
     };
-    Some(Head { name, method: method.to_owned(), path })
+    let port = host.and_then(|host| host.rsplit_once(':')).and_then(|(_, port)| port.parse().ok());
+    Some(Head { name, port, method: method.to_owned(), path })
 }
 
 /// The name of `host[:port]`.

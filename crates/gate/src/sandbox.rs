@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hood_driver_api::{Outlets, Refused};
 use hood_policy::{Ceiling, Policy, Protocol, Reason};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -116,33 +116,18 @@ impl Sandbox {
 
     /// Every connection is a task of this one, so that dropping it drops them.
     async fn accept(self: Arc<Self>, listener: TcpListener, meant: Meant) {
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
-        let (begun, mut to_serve) = mpsc::unbounded_channel::<(TcpStream, std::net::SocketAddr)>();
-        let accepting = door::accept(listener, meant, move |stream, to| {
-            // Its reader lives as long as this.
-            drop(begun.send((stream, to)));
-        });
-        let serving = async {
-            let mut connections = JoinSet::new();
-            loop {
-                tokio::select! {
-                    Some((stream, to)) = to_serve.recv() => match places.clone().try_acquire_owned() {
-                        Ok(place) => {
-                            let sandbox = self.clone();
-                            connections.spawn(async move {
-                                connection::serve(sandbox, stream, to).await;
-                                drop(place);
-                            });
-                        }
-                        Err(_full) => connection::refuse_at_once(&self, &stream, to),
-                    },
-                    Some(_ended) = connections.join_next() => {}
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                (stream, to) = door::next(&listener, meant) => {
+                    if connections.len() < CONNECTIONS {
+                        connections.spawn(connection::serve(self.clone(), stream, to));
+                    } else {
+                        connection::refuse_at_once(&self, &stream, to);
+                    }
                 }
+                Some(_ended) = connections.join_next() => {}
             }
-        };
-        tokio::select! {
-            () = accepting => {}
-            () = serving => {}
         }
     }
 

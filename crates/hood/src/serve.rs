@@ -151,12 +151,25 @@ async fn build_around(
     let missing = walls::verdict(options.mode, &driver.checks(), &options.without)?;
     let engine_config =
         hood_engine::Config { max_sandboxes: options.max_sandboxes, ..hood_engine::Config::default() };
+    let listener = TcpListener::bind(options.listen)
+        .await
+        .with_context(|| format!("cannot listen on {}; choose another with `--listen`", options.listen))?;
+    let address = listener.local_addr()?;
+    let domain = options.domain.clone().unwrap_or_else(|| address.to_string());
     let secrets = StoredSecrets(Arc::new(SecretStore::open(store.clone(), &data_dir.secrets_key())?));
     let (audit_log, audit) = audit::start(store.clone(), options.config.gate.keep_audit());
     let audit_dropped = audit_log.dropped();
+    let around = gate::Around {
+        authority: data_dir.gate_authority()?,
+        domain: &domain,
+        listen: address,
+        sink: Arc::new(audit_log),
+        secrets: Arc::new(secrets.clone()),
+    };
+    let gate = gate::start(&options.config.gate, around)?;
     let world = World {
         driver: driver.clone(),
-        gate: Arc::new(gate::NoGate),
+        gate: Arc::new(gate::Gated(gate.clone())),
         store: store.clone(),
         templates: templates.clone(),
         clock: Arc::new(SystemClock),
@@ -169,11 +182,6 @@ async fn build_around(
     }
     let (key, key_is_new) = key::ensure(&store, data_dir).await?;
     prepare(driver.clone(), templates.clone());
-    let listener = TcpListener::bind(options.listen)
-        .await
-        .with_context(|| format!("cannot listen on {}; choose another with `--listen`", options.listen))?;
-    let address = listener.local_addr()?;
-    let domain = options.domain.clone().unwrap_or_else(|| address.to_string());
     if let Some((listen, answer)) = options.dns {
         dns::start(listen, &domain, answer.unwrap_or(address.ip())).await?;
     }
@@ -181,7 +189,7 @@ async fn build_around(
     let listener = Listener { socket: listener, acceptor };
     let app = App::new(engine.clone(), Arc::new(StoredKeys(store.clone())), templates, &domain)
         .with_secrets(Arc::new(secrets));
-    let registry = metrics::registry(&engine, audit_dropped);
+    let registry = metrics::registry(&engine, gate, audit_dropped);
     let local = Router::new().route("/metrics", get(move || std::future::ready(metrics::render(&registry))));
     let local = local.merge(audit::router(store, app.clone()));
     let router = hood_dialect_e2b::router_beside(app, local);

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hood_engine::{Counts, Engine};
+use hood_gate::Gate;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
@@ -16,9 +17,10 @@ use prometheus_client::registry::Registry;
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Everything there is to measure.
-pub(super) fn registry(engine: &Engine, audit_dropped: Arc<AtomicU64>) -> Arc<Registry> {
+pub(super) fn registry(engine: &Engine, gate: Gate, audit_dropped: Arc<AtomicU64>) -> Arc<Registry> {
     let mut registry = Registry::with_prefix("hood");
     registry.register_collector(Box::new(EngineCounts(engine.clone())));
+    registry.register_collector(Box::new(GateCounts(gate)));
     registry.register_collector(Box::new(AuditDropped(audit_dropped)));
     Arc::new(registry)
 }
@@ -29,6 +31,45 @@ pub(super) fn render(registry: &Registry) -> Response {
     match prometheus_client::encoding::text::encode(&mut text, registry) {
         Ok(()) => ([(header::CONTENT_TYPE, CONTENT_TYPE)], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+/// What went through the gate, and what did not.
+struct GateCounts(Gate);
+
+impl std::fmt::Debug for GateCounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("GateCounts")
+    }
+}
+
+impl Collector for GateCounts {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let counts = self.0.counts();
+        let open = encoder.encode_descriptor(
+            "gate_connections",
+            "Connections out of sandboxes that are open",
+            None,
+            MetricType::Gauge,
+        )?;
+        ConstGauge::new(counts.open as i64).encode(open)?;
+        let mut decided = encoder.encode_descriptor(
+            "gate_decisions",
+            "Connections and questions about names, by verdict",
+            None,
+            MetricType::Counter,
+        )?;
+        let verdicts =
+            [("allowed", counts.allowed), ("denied", counts.denied), ("would_deny", counts.would_deny)];
+        for (verdict, count) in verdicts {
+            ConstCounter::new(count).encode(decided.encode_family(&[("verdict", verdict)])?)?;
+        }
+        let mut bytes =
+            encoder.encode_descriptor("gate_bytes", "Bytes through the gate", None, MetricType::Counter)?;
+        for (way, count) in [("out", counts.bytes_out), ("in", counts.bytes_in)] {
+            ConstCounter::new(count).encode(bytes.encode_family(&[("way", way)])?)?;
+        }
+        Ok(())
     }
 }
 
