@@ -27,6 +27,23 @@ UNTRIED = {
         "a fence behind `hood.pids`, which is met first": "PROCESSES_SHARE",
         "needs a server without root; tests/faults/test_rootless.py has one": "SHARED_SLOTS SHARED_RANGE INOTIFY_SHARE",
         "needs a template that opens them; tests/hostile/test_b01_namespaces.py": "NESTED_NAMESPACES",
+        "network of the driver; crates/drivers/native/src/network/tests.rs": (
+            "CONNECTIONS QUESTIONS REFUSED REFUSED_WAITING BACKLOG ADDRESS"
+        ),
+    },
+    "The gate": {
+        "needs an internet of its own; crates/gate/tests, unit tests of crates/gate, tests/gate": (
+            "CONNECTIONS FIRST_BYTES HELLO DIAL BUFFER BUFFERS CA_LIFE LEAF_LIFE LEAVES HANDSHAKE HEAD STREAMS"
+            " SHORTEST_SCRUBBED QUESTION DATAGRAM STREAM_ANSWER ANSWER_RECORDS QUESTIONS_PER_SECOND QUESTIONS_AT_ONCE"
+            " QUESTIONS_OPEN QUESTION_STREAMS QUESTION_PAUSE UPSTREAM_TRY UPSTREAM ANSWERS ANSWER_LIFE NO_ANSWER_LIFE"
+            " LOOKUPS LOOKUP_LIFE_MIN LOOKUP_LIFE"
+        ),
+    },
+    "Network policies": {
+        "crates/policy/src/validate": (
+            "ALLOW_LINES DENY_LINES LINE_PORTS DNS_SERVERS HOST_RULES HOST_BYTES HEADERS HEADER_NAME_BYTES"
+            " HEADER_VALUE_BYTES REQUESTS METHODS PATH_BYTES PROXY_WORD_BYTES PROXY_CA_BYTES NAME_BYTES LABEL_BYTES"
+        ),
     },
     "Inside a sandbox": {
         "needs minutes; unit tests of crates/guest, where time is wound": (
@@ -46,13 +63,21 @@ UNTRIED = {
         "needs half a minute of a slow client; crates/dialects/e2b/tests": "JSON_BODY_TIME UNREAD_BODY UNREAD_BODY_TIME",
         "needs an hour or thousands of keys; crates/dialects/e2b/src/idempotency.rs": "IDEMPOTENCY_KEYS IDEMPOTENCY_AGE",
         "needs a guest that dies in the middle of an answer; tests/faults": "END_NOTICE",
+        "crates/dialects/e2b/tests/it/secrets.rs": (
+            "SECRETS_PAGE SECRET_NAME SECRET_VALUE SECRET_LABELS SECRET_LABEL_NAME SECRET_LABEL_VALUE SECRET_LABELS_BYTES"
+        ),
     },
-    "The store": {"needs a disk that is slow, or a second writer; crates/store/tests": "QUEUE BUSY"},
+    "The store": {
+        "needs a disk that is slow, or a second writer; crates/store/tests": "QUEUE BUSY",
+        "crates/store/tests/it": "AUDIT_PAGE SECRETS SECRETS_PAGE",
+    },
     "The server and the command line": {
         "needs a full disk or a client that stays": "SMALLEST_LAYERS DRAIN",
         "needs nine sandboxes in one command, which no command makes": "SANDBOXES_OF_A_COMMAND",
         "needs ten minutes, or a server that hangs": "RUN_AROUND RUN_FAREWELL",
         "needs 2 GiB to be fetched": "RUN_BYTES",
+        "needs hours, or a store that is slow": "AUDIT_QUEUE AUDIT_BATCH AUDIT_PRUNE CERTIFICATE_LIFE CERTIFICATE_FRESH",
+        "unit tests of crates/hood": "CERTIFICATE_LOOK ROOT_BUNDLE SECRET_INPUT",
     },
     "The client of the command line": {
         "needs a server that misbehaves; unit tests of crates/client": (

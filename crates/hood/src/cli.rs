@@ -187,6 +187,10 @@ pub(crate) struct EnvArguments {
     /// Whose syntax to print
     #[arg(long, value_enum, default_value_t = Shell::Bash, value_name = "SHELL")]
     pub(crate) shell: Shell,
+    /// Reach the server and its sandboxes by host names and TLS, as E2B's own cloud is reached; needs `hood serve --tls`
+    /// and a domain that resolves to the server
+    #[arg(long)]
+    pub(crate) host_mode: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

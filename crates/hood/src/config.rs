@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use hood_policy::{Allow, Base, Ceiling, Pattern, Policy, Target};
+use hood_policy::{Allow, Base, Ceiling, Pattern, Policy, Severity, Target, validate_ceiling};
 use serde::Deserialize;
 
 /// The file in the data directory.
@@ -108,6 +108,16 @@ impl Gate {
         for reserved in [OPEN, PACKAGES] {
             if self.profiles.contains_key(reserved) {
                 bail!("`gate.profiles.{reserved}` is built in; give yours another name");
+            }
+        }
+        for (name, ceiling) in &self.profiles {
+            if let Err(wrong) = validate_ceiling(ceiling) {
+                let texts: Vec<_> = wrong
+                    .iter()
+                    .filter(|finding| finding.severity == Severity::Error)
+                    .map(ToString::to_string)
+                    .collect();
+                bail!("`gate.profiles.{name}`: {}", texts.join("; "));
             }
         }
         if self.profile == PACKAGES && self.package_hosts.is_empty() {
@@ -198,6 +208,7 @@ mod tests {
         refused("[gate]\nprofile = 'corp'", "names `corp`; there are open");
         refused("[gate]\nprofile = 'packages'", "`gate.package_hosts`");
         refused("[gate.profiles.open]", "built in");
+        refused("[gate.profiles.a]\npolicy = { allow = [{ to = { name = '*.com' } }] }", "`gate.profiles.a`");
         refused("[gate]\nprofil = 'x'", "unknown field `profil`");
         refused("[gate.profiles.a]\nopen = ['10.0.0.0/33']", "no address and no range");
     }

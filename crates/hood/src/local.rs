@@ -22,6 +22,18 @@ pub(crate) struct DataDir {
 struct Running {
     url: String,
     pid: u32,
+    /// How it is reached by host names, where it has TLS.
+    #[serde(default)]
+    hosts: Option<Hosts>,
+}
+
+/// How a server is reached by the names of hosts: `https://api.<domain>` and `https://<port>-<id>.<domain>`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Hosts {
+    /// Its domain, with a port unless that is 443.
+    pub(crate) domain: String,
+    /// Certificates to believe in, where its own authority has signed.
+    pub(crate) bundle: Option<PathBuf>,
 }
 
 /// Held by the server that owns the directory; released when the process ends, however it ends.
@@ -99,17 +111,40 @@ impl DataDir {
 
     /// The URL of the server that runs on this directory, or `None` when none does.
     pub(crate) fn server_url(&self) -> Option<String> {
+        self.running().map(|running| running.url)
+    }
+
+    /// How the server that runs on this directory is reached by names; `None` when it has no TLS, or none runs.
+    pub(crate) fn server_hosts(&self) -> Option<Hosts> {
+        self.running()?.hosts
+    }
+
+    fn running(&self) -> Option<Running> {
         if self.is_free() {
             // What the file says is of an earlier run.
             return None;
         }
-        let text = fs::read(self.path.join("server.json")).ok()?;
-        serde_json::from_slice::<Running>(&text).ok().map(|running| running.url)
+        serde_json::from_slice(&fs::read(self.path.join("server.json")).ok()?).ok()
+    }
+
+    /// Writes the certificates that clients of the server's own authority must believe in: those of this host, which
+    /// the same variables would otherwise take away, and the authority's.
+    pub(crate) fn write_bundle(&self, authority: &str) -> io::Result<PathBuf> {
+        const HOST: &str = "/etc/ssl/certs/ca-certificates.crt";
+        let mut bundle = match fs::read_to_string(HOST) {
+            Ok(roots) => roots,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error),
+        };
+        bundle.push_str(authority);
+        let path = self.path.join("ca-bundle.crt");
+        fs::write(&path, bundle)?;
+        Ok(path)
     }
 
     /// Notes where the server listens.
-    pub(crate) fn write_server(&self, url: &str) -> Result<()> {
-        let running = Running { url: url.to_owned(), pid: std::process::id() };
+    pub(crate) fn write_server(&self, url: &str, hosts: Option<Hosts>) -> Result<()> {
+        let running = Running { url: url.to_owned(), pid: std::process::id(), hosts };
         let text = serde_json::to_vec(&running)?;
         write_private(&self.path.join("server.json"), &text).context("cannot note where the server listens")
     }

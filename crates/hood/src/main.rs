@@ -53,7 +53,9 @@ fn start_log(command: &Command, verbose: bool) {
         _ if verbose => ("info", false),
         _ => ("off", false),
     };
-    let filter = EnvFilter::try_from_env("HOOD_LOG").unwrap_or_else(|_| EnvFilter::new(level));
+    // The library warns of every message about a name that it cannot read, and sandboxes send those.
+    let quiet = format!("{level},hickory_proto=error");
+    let filter = EnvFilter::try_from_env("HOOD_LOG").unwrap_or_else(|_| EnvFilter::new(quiet));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     if json {
         log.json().init();

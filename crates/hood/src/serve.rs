@@ -34,7 +34,7 @@ pub(crate) use tls::Certificate;
 pub(crate) use walls::Without;
 
 use crate::limits::{DRAIN, SMALLEST_LAYERS};
-use crate::local::{DataDir, Lock};
+use crate::local::{DataDir, Hosts, Lock};
 use listener::{Listener, PerConnection};
 use secrets::StoredSecrets;
 use templates::InstalledTemplates;
@@ -194,8 +194,21 @@ async fn build_around(
     let local = local.merge(audit::router(store, app.clone()));
     let router = hood_dialect_e2b::router_beside(app, local);
     let url = format!("http://{address}");
-    data_dir.write_server(&url)?;
+    data_dir.write_server(&url, hosts(&options.certificate, data_dir, &domain)?)?;
     Ok(Server { engine, driver, listener, router, url, key, key_is_new, missing, audit, _lock: lock })
+}
+
+/// How clients reach the server by names, where it has TLS.
+fn hosts(certificate: &Certificate, data_dir: &DataDir, domain: &str) -> Result<Option<Hosts>> {
+    let bundle = match certificate {
+        Certificate::None => return Ok(None),
+        Certificate::Files { .. } => None,
+        Certificate::Own => {
+            let authority = data_dir.ingress_authority()?;
+            Some(data_dir.write_bundle(authority.certificate_pem()).context("cannot write the CA bundle")?)
+        }
+    };
+    Ok(Some(Hosts { domain: domain.to_owned(), bundle }))
 }
 
 /// In the background: the first sandbox of a template should find its nursery warm.

@@ -28,6 +28,8 @@ fn sections() -> Vec<Section> {
     vec![
         ("Sandboxes", "crates/engine/src/limits.rs", hood_engine::limits::inventory()),
         ("Walls", "crates/drivers/native/src/limits.rs", hood_driver_native::limits::inventory()),
+        ("The gate", "crates/gate/src/limits.rs", hood_gate::limits::inventory()),
+        ("Network policies", "crates/policy/src/limits.rs", hood_policy::limits::inventory()),
         ("Inside a sandbox", "crates/guest/src/limits.rs", hood_guest::limits::inventory()),
         ("E2B's protocol", "crates/dialects/e2b/src/limits.rs", hood_dialect_e2b::limits::inventory()),
         ("The store", "crates/store/src/limits.rs", hood_store::limits::inventory()),
