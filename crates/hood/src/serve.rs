@@ -25,6 +25,7 @@ use hood_driver_api::{Bytes, Check, Driver, Mode, Wall};
 use hood_driver_native::NativeDriver;
 use hood_engine::ports::Templates;
 use hood_engine::{Engine, World};
+use hood_gate::Authority;
 use hood_store::{SecretStore, SqliteStore};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -120,7 +121,10 @@ async fn build(options: &Options) -> Result<Server> {
     let lock = data_dir.lock()?;
     let store =
         Arc::new(SqliteStore::open(data_dir.path().join("hood.sqlite")).context("cannot open the store")?);
-    let trust = Trust::new(data_dir.path(), &data_dir.gate_authority()?);
+    let own = own_authority(&options.certificate, data_dir)?;
+    let gate = data_dir.gate_authority()?;
+    let authorities: Vec<_> = std::iter::once(&gate).chain(&own).collect();
+    let trust = Trust::new(data_dir.path(), &authorities);
     let templates = Arc::new(InstalledTemplates::open(options.templates.path(), trust)?);
     let config = hood_driver_native::Config {
         data_dir: data_dir.path().to_owned(),
@@ -161,6 +165,7 @@ async fn build_around(
     let audit_dropped = audit_log.dropped();
     let around = gate::Around {
         authority: data_dir.gate_authority()?,
+        own: own_authority(&options.certificate, data_dir)?,
         domain: &domain,
         listen: address,
         sink: Arc::new(audit_log),
@@ -196,6 +201,14 @@ async fn build_around(
     let url = format!("http://{address}");
     data_dir.write_server(&url, hosts(&options.certificate, data_dir, &domain)?)?;
     Ok(Server { engine, driver, listener, router, url, key, key_is_new, missing, audit, _lock: lock })
+}
+
+/// The authority that has signed the server's own certificate, where that is its own.
+fn own_authority(certificate: &Certificate, data_dir: &DataDir) -> Result<Option<Authority>> {
+    match certificate {
+        Certificate::Own => Ok(Some(data_dir.ingress_authority()?)),
+        Certificate::None | Certificate::Files { .. } => Ok(None),
+    }
 }
 
 /// How clients reach the server by names, where it has TLS.

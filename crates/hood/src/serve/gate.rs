@@ -23,6 +23,8 @@ pub(super) struct Gated(pub(super) Gate);
 pub(super) struct Around<'a> {
     /// Signs what sandboxes are shown where TLS is opened.
     pub(super) authority: Authority,
+    /// The server's own, where it has signed the server's certificate: the gate reaches its sandboxes' hosts like others.
+    pub(super) own: Option<Authority>,
     /// The server's, with or without a port.
     pub(super) domain: &'a str,
     /// Where the server listens.
@@ -46,11 +48,13 @@ pub(super) fn start(file: &config::Gate, around: Around<'_>) -> Result<Gate> {
         hosts,
         ingress: domain.clone(),
     };
+    let mut extra_roots = extra_roots(file)?;
+    extra_roots.extend(around.own.map(|own| own.certificate().clone()));
     let config = hood_gate::Config {
         profiles: file.ceilings(),
         default_profile: file.profile.clone(),
         resolver,
-        tls: TlsConfig { authority: around.authority, extra_roots: extra_roots(file)? },
+        tls: TlsConfig { authority: around.authority, extra_roots },
         ingress: domain.map(|domain| Ingress { domain, to: reachable(around.listen) }),
     };
     Gate::start(config, around.sink, around.secrets).context("the gate cannot start")

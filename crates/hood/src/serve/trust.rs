@@ -1,6 +1,7 @@
-//! Why programs in sandboxes believe the gate: one more read-only layer on top of each template's.
+//! Why programs in sandboxes believe the gate, and the server's own hosts where its own authority signs them: one more
+//! read-only layer on top of each template's.
 //!
-//! It holds the template's own bundle of root certificates with the gate's appended, and the places where Debian and
+//! It holds the template's own bundle of root certificates with these authorities' appended, and the places where Debian and
 //! OpenSSL look besides. It is made once for each template and server, so it costs a sandbox nothing but one more layer
 //! in its overlay; a template may have been built before or after the server's first start, and a policy that gets
 //! rules for a host later finds everything in place. (Writing into each sandbox was the alternative: a copy-up of
@@ -22,8 +23,11 @@ use crate::limits::ROOT_BUNDLE;
 const BUNDLES: [&str; 2] =
     ["etc/ssl/certs/ca-certificates.crt", "etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem"];
 
-/// From here `update-ca-certificates` would take it again, if somebody runs that inside.
-const SOURCE: &str = "usr/local/share/ca-certificates/hood-gate.crt";
+/// From here `update-ca-certificates` would take them again, if somebody runs that inside: one file (`.crt`) for each.
+const SOURCES: &str = "usr/local/share/ca-certificates";
+
+/// All of ours in one file, for programs that add what is in one.
+const OURS: &str = "usr/local/share/ca-certificates/hood.pem";
 
 /// Where OpenSSL looks certificates up by the hash of their name.
 const BY_HASH: &str = "etc/ssl/certs";
@@ -31,6 +35,13 @@ const BY_HASH: &str = "etc/ssl/certs";
 /// Makes such layers.
 pub(super) struct Trust {
     dir: PathBuf,
+    believed: Vec<Believed>,
+}
+
+/// An authority that programs inside shall believe.
+struct Believed {
+    /// Its files are named by it.
+    name: String,
     pem: String,
     hash: String,
 }
@@ -45,14 +56,23 @@ pub(super) struct Trusting {
 
 impl Trust {
     /// In the server's data directory.
-    pub(super) fn new(data_dir: &Path, authority: &Authority) -> Self {
-        let (pem, hash) = (authority.certificate_pem().to_owned(), authority.subject_hash());
-        Self { dir: data_dir.join("trust"), pem, hash }
+    pub(super) fn new(data_dir: &Path, authorities: &[&Authority]) -> Self {
+        let believed = |(number, authority): (usize, &&Authority)| Believed {
+            name: format!("hood-{number}"),
+            pem: authority.certificate_pem().to_owned(),
+            hash: authority.subject_hash(),
+        };
+        Self { dir: data_dir.join("trust"), believed: authorities.iter().enumerate().map(believed).collect() }
+    }
+
+    /// All certificates, one after the other.
+    fn pem(&self) -> String {
+        self.believed.iter().map(|authority| authority.pem.as_str()).collect()
     }
 
     /// The layer for a template with this key and these layers, bottom first.
     pub(super) fn for_template(&self, key: &str, layers: &[PathBuf]) -> io::Result<Trusting> {
-        let digest = Sha256::new().chain_update(key).chain_update("\n").chain_update(&self.pem).finalize();
+        let digest = Sha256::new().chain_update(key).chain_update("\n").chain_update(self.pem()).finalize();
         let name: String = digest.iter().take(16).flat_map(|byte| hex(*byte)).collect();
         let layer = self.dir.join(&name);
         if !layer.exists() {
@@ -69,19 +89,25 @@ impl Trust {
             fs::remove_dir_all(part)?;
         }
         make_dir(part)?;
-        write(part, SOURCE, self.pem.as_bytes())?;
+        write(part, OURS, self.pem().as_bytes())?;
+        for Believed { name, pem, .. } in &self.believed {
+            write(part, &format!("{SOURCES}/{name}.crt"), pem.as_bytes())?;
+        }
         for bundle in BUNDLES {
             let Some(mut roots) = read_topmost(layers, bundle)? else { continue };
             if !roots.ends_with(b"\n") {
                 roots.push(b'\n');
             }
-            roots.extend_from_slice(self.pem.as_bytes());
+            roots.extend_from_slice(self.pem().as_bytes());
             write(part, bundle, &roots)?;
         }
         make_dirs(part, BY_HASH)?;
         let by_hash = part.join(BY_HASH);
-        symlink(format!("/{SOURCE}"), by_hash.join("hood-gate.pem"))?;
-        symlink("hood-gate.pem", by_hash.join(format!("{}.0", self.hash)))?;
+        for Believed { name, hash, .. } in &self.believed {
+            let link = format!("{name}.pem");
+            symlink(format!("/{SOURCES}/{name}.crt"), by_hash.join(&link))?;
+            symlink(link, by_hash.join(format!("{hash}.0")))?;
+        }
         if let Some(id) = hood_driver_native::layer_owner() {
             give(part, id)?;
         }
@@ -100,7 +126,7 @@ fn envs(bundle: &str) -> BTreeMap<String, String> {
     BTreeMap::from([
         ("SSL_CERT_FILE".to_owned(), bundle.clone()),
         ("REQUESTS_CA_BUNDLE".to_owned(), bundle),
-        ("NODE_EXTRA_CA_CERTS".to_owned(), format!("/{SOURCE}")),
+        ("NODE_EXTRA_CA_CERTS".to_owned(), format!("/{OURS}")),
     ])
 }
 
@@ -191,16 +217,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let layers = layers(dir.path(), &[Some("low\n"), Some("high"), None]);
         let authority = Authority::generate("gate").unwrap();
-        let trust = Trust::new(dir.path(), &authority);
+        let trust = Trust::new(dir.path(), &[&authority]);
         let made = trust.for_template("key", &layers).unwrap();
         let bundle = fs::read_to_string(made.layer.join(BUNDLES[0])).unwrap();
         assert_eq!(bundle, format!("high\n{}", authority.certificate_pem()));
         assert_eq!(made.envs["SSL_CERT_FILE"], "/etc/ssl/certs/ca-certificates.crt");
         let linked = made.layer.join(BY_HASH).join(format!("{}.0", authority.subject_hash()));
-        assert_eq!(fs::read_link(linked).unwrap(), Path::new("hood-gate.pem"));
+        assert_eq!(fs::read_link(linked).unwrap(), Path::new("hood-0.pem"));
         assert_eq!(trust.for_template("key", &layers).unwrap().layer, made.layer, "made once");
         assert_ne!(trust.for_template("other", &layers).unwrap().layer, made.layer);
-        let next = Trust::new(dir.path(), &Authority::generate("gate").unwrap());
+        let next = Trust::new(dir.path(), &[&Authority::generate("gate").unwrap()]);
         assert_ne!(next.for_template("key", &layers).unwrap().layer, made.layer, "another authority");
     }
 
@@ -208,10 +234,10 @@ mod tests {
     fn a_template_without_a_bundle_is_told_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let layers = layers(dir.path(), &[None]);
-        let made = Trust::new(dir.path(), &Authority::generate("gate").unwrap())
+        let made = Trust::new(dir.path(), &[&Authority::generate("gate").unwrap()])
             .for_template("key", &layers)
             .unwrap();
-        assert!(made.envs.is_empty() && made.layer.join(SOURCE).exists());
+        assert!(made.envs.is_empty() && made.layer.join(OURS).exists());
         assert!(!made.layer.join(BUNDLES[0]).exists(), "a bundle of one would hide all other roots");
     }
 

@@ -113,8 +113,12 @@ async fn start(Link { stream, cut }: Link, hop: Hop, request: Request) -> Result
     let stream = TokioIo::new(Deaf::new(stream));
     let (mut sender, connection) = match hop {
         Hop::Http1 => {
-            let (sender, connection) =
-                http1::handshake::<_, Body>(stream).await.map_err(|error| failed(Some(error)))?;
+            // As E2B's proxy writes them; some programs look for `Host:` and not for `host:`.
+            let (sender, connection) = http1::Builder::new()
+                .title_case_headers(true)
+                .handshake::<_, Body>(stream)
+                .await
+                .map_err(|error| failed(Some(error)))?;
             (Sender::Http1(sender), drive(connection.with_upgrades()))
         }
         Hop::Http2 => {

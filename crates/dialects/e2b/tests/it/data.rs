@@ -126,7 +126,7 @@ async fn private_traffic_needs_its_token() {
     ask(8000, "wrong").await.expect(StatusCode::FORBIDDEN);
     let inside = ask(8000, &token).await;
     assert_eq!(inside.status, StatusCode::OK);
-    assert!(inside.text.contains("host: localhost:8000") && !inside.text.contains(&token), "{}", inside.text);
+    assert!(inside.text.contains("Host: localhost:8000") && !inside.text.contains(&token), "{}", inside.text);
     assert_eq!(ask(49983, "").await.status, StatusCode::OK, "envd has a token of its own");
 }
 
