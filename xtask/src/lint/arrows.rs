@@ -44,7 +44,11 @@ const FOR_ALL: &str = "hood-limits";
 /// Crates of others that only these of ours may depend on, and why.
 const ONLY: [(&str, &[&str], &str); 9] = [
     ("axum", &["hood", "hood-dialect-e2b", "hood-guest"], "HTTP belongs to dialects and the guest"),
-    ("hyper", &["hood", "hood-dialect-e2b", "hood-gate", "hood-guest"], "HTTP belongs to dialects, gate and guest"),
+    (
+        "hyper",
+        &["hood", "hood-dialect-e2b", "hood-gate", "hood-guest"],
+        "HTTP belongs to dialects, gate and guest",
+    ),
     ("tower", &["hood", "hood-dialect-e2b", "hood-guest"], "HTTP belongs to dialects and the guest"),
     ("libc", &["hood-driver-native", "hood-guest"], "only a `sys` module needs what rustix lacks"),
     ("rusqlite", &["hood-store"], "the store is behind the engine's port"),
