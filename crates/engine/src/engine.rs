@@ -11,6 +11,7 @@ mod destroy;
 mod events;
 mod link;
 mod meter;
+mod pause;
 mod read;
 mod recover;
 mod stop;
@@ -26,6 +27,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::DropGuard;
 
 pub use self::link::Link;
+pub use self::pause::Woken;
 pub use self::recover::Recovered;
 use crate::deadline::Deadlines;
 use crate::journal::Journal;
@@ -34,7 +36,7 @@ use crate::metrics::Metrics;
 use crate::ports::{Clock, Entropy, Gate, Store, Templates};
 use crate::table::Table;
 use crate::tasks::Tasks;
-use crate::{LookupError, Record, TeamId, Why, limits};
+use crate::{AtDeadline, LookupError, Record, TeamId, Why, limits};
 
 /// What the node's owner decides.
 #[derive(Debug, Clone)]
@@ -66,6 +68,10 @@ pub struct NewSandbox {
     pub root_mode: RootMode,
     /// What it may reach.
     pub policy: Box<Policy>,
+    /// What its deadline does to it.
+    pub at_deadline: AtDeadline,
+    /// Whether traffic wakes it when it is paused.
+    pub auto_resume: bool,
     /// What the caller said about internet access.
     pub internet: Option<bool>,
     /// The dialect's own notes, kept with the record.
@@ -159,6 +165,8 @@ impl NewSandbox {
             resources: None,
             root_mode: RootMode::Writable,
             policy: Box::default(),
+            at_deadline: AtDeadline::End,
+            auto_resume: false,
             internet: None,
             notes: BTreeMap::new(),
         }

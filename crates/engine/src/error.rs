@@ -109,6 +109,12 @@ pub enum LookupError {
     /// What it may reach cannot be used.
     #[error("the network policy cannot be used: {0}")]
     Policy(String),
+    /// It is paused, and the call needs a running one.
+    #[error("sandbox `{0}` is paused")]
+    Paused(SandboxId),
+    /// It runs, and the call needs a paused one.
+    #[error("sandbox `{0}` is running")]
+    NotPaused(SandboxId),
     /// The store failed.
     #[error("sandbox could not be recorded")]
     Store(#[source] StoreError),
@@ -202,6 +208,7 @@ impl Explain for LookupError {
         match self {
             Self::NotFound { .. } => Kind::NotFound,
             Self::OutOfBounds { .. } | Self::Policy(_) => Kind::Invalid,
+            Self::Paused(_) | Self::NotPaused(_) => Kind::Conflict,
             Self::Store(source) => store_kind(source),
             Self::Driver(source) => driver_kind(source),
         }
@@ -213,6 +220,8 @@ impl Explain for LookupError {
                 ended.is_none().then(|| "`hood sandbox list` shows the running ones".into())
             }
             Self::OutOfBounds { .. } | Self::Policy(_) => None,
+            Self::Paused(_) => Some("`connect` to it, which resumes it".into()),
+            Self::NotPaused(_) => Some("`connect` to it".into()),
             Self::Store(source) => store_step(source),
             Self::Driver(source) => driver_step(source),
         }

@@ -17,10 +17,12 @@ mod record;
 mod table;
 mod tasks;
 
-pub use engine::{Config, Engine, Link, NewSandbox, Recovered, ResourceAsk, World};
+pub use engine::{Config, Engine, Link, NewSandbox, Recovered, ResourceAsk, Woken, World};
 pub use error::{ConnectError, CreateError, Explain, Kind, LookupError, RecoverError};
 pub use hood_driver_api::{ByteStream, Bytes, Isolation, MilliCpu, Outlets, Resources, RootMode, SandboxId};
 pub use hood_policy::Policy;
 pub use journal::{LogLine, LogQuery};
 pub use metrics::{Counts, Histogram, Sample};
-pub use record::{End, Filter, Order, Page, Record, State, TeamId, Template, Token, Why};
+pub use record::{
+    AtDeadline, End, Filter, Order, Page, Pause, Phase, Record, State, TeamId, Template, Token, Why,
+};

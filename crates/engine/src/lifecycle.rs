@@ -1,13 +1,17 @@
 //! The life of a sandbox as one pure function.
 //!
 //! ```text
-//!             Built                End · Expire (due)
-//!  Creating ─────────▶ Running ───────────────────────▶ Ended { removed: false }
+//!             Built      Pause · Expire (due, where the deadline pauses)
+//!  Creating ─────────▶ Running ◀──────────▶ Paused
+//!     │                  │        Resume      │ End
+//!     │                  ▼ End · Expire (due) ▼
+//!     │                Ended { removed: false }
 //!     │                                                    ▲        │ Removed
 //!     └──────── BuildFailed · End ─────────────────────────┘        ▼
 //!                                                          Ended { removed: true }
 //! ```
 //!
+//! * What the driver cannot freeze or thaw is written back as it was ([`Event::Undone`]).
 //! * An ended sandbox stays ended; only `removed` changes, once, and only from false to true.
 //! * `next` is written to the store before any effect runs, and only if `prev` is still what is stored.
 //! * Every life sees [`Effect::Destroy`] exactly once. While a sandbox is being built its builder holds the walls: an
@@ -20,7 +24,7 @@ use std::collections::BTreeMap;
 use hood_policy::Policy;
 use time::OffsetDateTime;
 
-use crate::{End, Record, State, Why};
+use crate::{AtDeadline, End, Pause, Record, State, Why};
 
 /// Something that happened to a sandbox, or that somebody asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +33,12 @@ pub enum Event {
     Built,
     /// The driver could not do it; the text says at which step.
     BuildFailed(String),
+    /// Stand still.
+    Pause,
+    /// Go on, with this deadline.
+    Resume(OffsetDateTime),
+    /// The driver could not do it: as it was before, with this deadline.
+    Undone(State),
     /// It is over for this reason.
     End(Why),
     /// The deadline may have passed.
@@ -57,7 +67,11 @@ pub enum Effect {
     Measure,
     /// Have the gate keep to the record's policy from now on.
     Enforce,
-    /// Abort every stream into the sandbox and out of it.
+    /// Have the driver stop its processes where they are.
+    Freeze,
+    /// Have the driver let them go on.
+    Thaw,
+    /// Abort every stream into the sandbox, and at its end every one out of it.
     Cut,
     /// Have the driver remove it.
     Destroy,
@@ -79,6 +93,10 @@ pub enum Refusal {
     Ended(Why),
     /// The deadline has not come, or does not count yet.
     NotDue,
+    /// It stands still.
+    Paused,
+    /// It does not stand still.
+    NotPaused,
     /// The event belongs to another state: a fault of the engine.
     Misplaced,
 }
@@ -88,6 +106,7 @@ pub fn step(prev: &Record, event: Event, now: OffsetDateTime) -> Result<Step, Re
     match &prev.state {
         State::Creating => creating(prev, event, now),
         State::Running => running(prev, event, now),
+        State::Paused(_) => paused(prev, event, now),
         State::Ended(end) => ended(prev, end, event),
     }
 }
@@ -106,8 +125,9 @@ fn creating(prev: &Record, event: Event, now: OffsetDateTime) -> Result<Step, Re
         Event::SetDeadline(at) => Ok(deadline(prev, at)),
         Event::ExtendDeadline(at) => Ok(deadline(prev, at.max(prev.deadline))),
         Event::SetPolicy { policy, notes, internet } => Ok(reaching(prev, policy, notes, internet)),
-        Event::Expire => Err(Refusal::NotDue),
-        Event::Removed => Err(Refusal::Misplaced),
+        Event::Expire | Event::Pause => Err(Refusal::NotDue),
+        Event::Resume(_) => Err(Refusal::NotPaused),
+        Event::Removed | Event::Undone(_) => Err(Refusal::Misplaced),
     }
 }
 
@@ -115,11 +135,32 @@ fn running(prev: &Record, event: Event, now: OffsetDateTime) -> Result<Step, Ref
     let gone = || vec![Effect::Cut, Effect::Destroy];
     match event {
         Event::End(why) => Ok(end(prev, why, now, gone())),
-        Event::Expire if prev.deadline <= now => Ok(end(prev, Why::Deadline, now, gone())),
+        Event::Expire if prev.deadline <= now => Ok(match prev.at_deadline {
+            AtDeadline::End => end(prev, Why::Deadline, now, gone()),
+            AtDeadline::Pause => pause(prev, now),
+        }),
+        Event::Pause => Ok(pause(prev, now)),
+        Event::Resume(_) => Err(Refusal::NotPaused),
+        Event::Undone(state) => Ok(Step { next: Record { state, ..prev.clone() }, effects: Vec::new() }),
         Event::Expire => Err(Refusal::NotDue),
         Event::SetDeadline(at) => Ok(deadline(prev, at)),
         Event::ExtendDeadline(at) => Ok(deadline(prev, at.max(prev.deadline))),
         Event::SetPolicy { policy, notes, internet } => Ok(reaching(prev, policy, notes, internet)),
+        Event::Built | Event::BuildFailed(_) | Event::Removed => Err(Refusal::Misplaced),
+    }
+}
+
+fn paused(prev: &Record, event: Event, now: OffsetDateTime) -> Result<Step, Refusal> {
+    match event {
+        Event::Resume(deadline) => {
+            let next = Record { state: State::Running, deadline, ..prev.clone() };
+            Ok(Step { next, effects: vec![Effect::Thaw] })
+        }
+        Event::Undone(state) => Ok(Step { next: Record { state, ..prev.clone() }, effects: Vec::new() }),
+        Event::End(why) => Ok(end(prev, why, now, vec![Effect::Cut, Effect::Destroy])),
+        Event::SetPolicy { policy, notes, internet } => Ok(reaching(prev, policy, notes, internet)),
+        Event::Pause | Event::SetDeadline(_) | Event::ExtendDeadline(_) => Err(Refusal::Paused),
+        Event::Expire => Err(Refusal::NotDue),
         Event::Built | Event::BuildFailed(_) | Event::Removed => Err(Refusal::Misplaced),
     }
 }
@@ -133,9 +174,11 @@ fn ended(prev: &Record, end: &End, event: Event) -> Result<Step, Refusal> {
             let state = State::Ended(End { removed: true, ..end.clone() });
             Ok(Step { next: Record { state, ..prev.clone() }, effects: Vec::new() })
         }
-        Event::Built | Event::BuildFailed(_) => Err(Refusal::Misplaced),
+        Event::Built | Event::BuildFailed(_) | Event::Undone(_) => Err(Refusal::Misplaced),
         Event::End(_)
         | Event::Expire
+        | Event::Pause
+        | Event::Resume(_)
         | Event::SetDeadline(_)
         | Event::ExtendDeadline(_)
         | Event::SetPolicy { .. } => Err(Refusal::Ended(end.why.clone())),
@@ -144,6 +187,12 @@ fn ended(prev: &Record, end: &End, event: Event) -> Result<Step, Refusal> {
 
 fn end(prev: &Record, why: Why, at: OffsetDateTime, effects: Vec<Effect>) -> Step {
     Step { next: Record { state: State::Ended(End { at, why, removed: false }), ..prev.clone() }, effects }
+}
+
+/// The processes stop first: what a client is told must not be followed by a word of the sandbox.
+fn pause(prev: &Record, at: OffsetDateTime) -> Step {
+    let next = Record { state: State::Paused(Pause { at }), ..prev.clone() };
+    Step { next, effects: vec![Effect::Freeze, Effect::Cut] }
 }
 
 fn deadline(prev: &Record, deadline: OffsetDateTime) -> Step {

@@ -19,6 +19,8 @@ hood_limits::limits! {
     ENVS: Bytes = Bytes::kib(128), "names and values of one sandbox's environment together", "create is refused";
     NOTES: Bytes = Bytes::kib(64), "a dialect's notes on one sandbox, as JSON", "create is refused";
     BUILD: Duration = Duration::from_secs(30), "time to build one sandbox", "the sandbox ends as not built";
+    FREEZE: Duration = Duration::from_secs(10), "time for stopping a sandbox's processes, or letting them go on", "it stays as it was, and the call fails";
+    AUTO_RESUME: Duration = Duration::from_secs(300), "life of a sandbox that traffic has woken", "its deadline", "set-timeout";
     DIAL: Duration = Duration::from_secs(10), "time to open a stream into a sandbox", "the stream is refused";
     USAGE: Duration = Duration::from_secs(2), "time to read one sandbox's usage", "that sample is left out";
     STORE: Duration = Duration::from_secs(10), "time for one write to the store", "the call fails; an end happens all the same";

@@ -37,6 +37,8 @@ pub struct Sample {
 pub struct Counts {
     /// Sandboxes whose guest answers.
     pub running: usize,
+    /// Sandboxes that stand still.
+    pub paused: usize,
     /// Sandboxes being built.
     pub creating: usize,
     /// Ended sandboxes not yet removed.

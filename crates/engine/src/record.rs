@@ -52,6 +52,12 @@ pub struct Record {
     /// What it may reach.
     #[serde(default)]
     pub policy: Box<Policy>,
+    /// What its deadline does to it.
+    #[serde(default)]
+    pub at_deadline: AtDeadline,
+    /// Whether traffic wakes it when it is paused.
+    #[serde(default)]
+    pub auto_resume: bool,
     /// What the caller said about internet access; `None` = nothing.
     pub internet: Option<bool>,
     /// The dialect's own notes (for example a network policy to be shown again). Opaque to the engine.
@@ -66,8 +72,29 @@ pub enum State {
     Creating,
     /// Its guest answers.
     Running,
+    /// Its processes stand still, with everything that they have in memory. No deadline counts.
+    Paused(Pause),
     /// It is over. The record stays as a tombstone for [`crate::limits::TOMBSTONE`].
     Ended(End),
+}
+
+/// What the deadline does to a sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AtDeadline {
+    /// It ends.
+    #[default]
+    End,
+    /// It is paused.
+    Pause,
+}
+
+/// A sandbox that stands still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pause {
+    /// Since when.
+    #[serde(with = "time::serde::rfc3339")]
+    pub at: OffsetDateTime,
 }
 
 /// How it ended.
@@ -105,13 +132,18 @@ impl Record {
     pub fn ended(&self) -> Option<&End> {
         match &self.state {
             State::Ended(end) => Some(end),
-            State::Creating | State::Running => None,
+            State::Creating | State::Running | State::Paused(_) => None,
         }
     }
 
     /// Whether its guest answers.
     pub fn is_running(&self) -> bool {
         self.state == State::Running
+    }
+
+    /// Whether it stands still.
+    pub fn is_paused(&self) -> bool {
+        matches!(self.state, State::Paused(_))
     }
 }
 
@@ -168,6 +200,8 @@ pub struct Filter {
     pub metadata: BTreeMap<String, String>,
     /// Template id or name.
     pub template: Option<String>,
+    /// Which of running and paused ones; both when empty.
+    pub states: Vec<Phase>,
     /// Only those started after this.
     pub started_after: Option<OffsetDateTime>,
     /// Newest or oldest first.
@@ -176,6 +210,15 @@ pub struct Filter {
     pub after: Option<String>,
     /// At most this many; 0 for as many as [`crate::limits::LIST_PAGE`] allows.
     pub limit: usize,
+}
+
+/// What a listing tells apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Its guest answers.
+    Running,
+    /// It stands still.
+    Paused,
 }
 
 /// Direction of a listing by start time.
@@ -202,7 +245,9 @@ pub struct Page {
 impl Filter {
     /// Whether the filter, its order, position and limit apart, wants this sandbox.
     pub fn wants(&self, record: &Record) -> bool {
-        self.metadata.iter().all(|(name, value)| record.metadata.get(name) == Some(value))
+        let phase = if record.is_paused() { Phase::Paused } else { Phase::Running };
+        (self.states.is_empty() || self.states.contains(&phase))
+            && self.metadata.iter().all(|(name, value)| record.metadata.get(name) == Some(value))
             && self.template.as_ref().is_none_or(|t| *t == record.template_id || *t == record.template_name)
             && self.started_after.is_none_or(|after| record.started_at > after)
     }

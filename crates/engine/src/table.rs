@@ -37,6 +37,7 @@ struct Sandboxes {
 pub(crate) struct Levels {
     pub(crate) creating: usize,
     pub(crate) running: usize,
+    pub(crate) paused: usize,
     pub(crate) removing: usize,
 }
 
@@ -85,7 +86,7 @@ impl Table {
         if table.stopping {
             return Err(CreateError::Stopping);
         }
-        let living = table.levels.creating + table.levels.running;
+        let living = table.levels.creating + table.levels.running + table.levels.paused;
         if living >= max {
             return Err(CreateError::NodeFull { running: living, limit: max });
         }
@@ -132,6 +133,10 @@ impl Table {
         let prev = std::mem::replace(&mut entry.record, next.clone());
         if stored == Stored::Yes {
             entry.stored = next.clone();
+        }
+        if prev.is_paused() && next.is_running() {
+            // The streams of before are cut; new ones have a new mark.
+            entry.cut = CancellationToken::new();
         }
         if prev.ended().is_none() && next.ended().is_some() {
             table.graves.push_back(next.id.clone());
@@ -184,10 +189,11 @@ impl Table {
         }
     }
 
-    /// The part of a team's running sandboxes that the filter wants.
+    /// The part of a team's running and paused sandboxes that the filter wants.
     pub(crate) fn page(&self, team: &TeamId, filter: &Filter) -> Page {
-        let mut records = self.select(|record| record.is_running() && record.team == *team);
-        let running = records.len();
+        let shown = |record: &Record| record.is_running() || record.is_paused();
+        let mut records = self.select(|record| shown(record) && record.team == *team);
+        let running = records.iter().filter(|record| record.is_running()).count();
         let Ok(after) = filter.after.as_deref().map(|text| Position::parse(text).ok_or(())).transpose()
         else {
             return Page { records: Vec::new(), next: None, running };
@@ -273,6 +279,7 @@ impl Levels {
         let level = match state {
             State::Creating => &mut self.creating,
             State::Running => &mut self.running,
+            State::Paused(_) => &mut self.paused,
             State::Ended(end) if !end.removed => &mut self.removing,
             State::Ended(_) => return,
         };

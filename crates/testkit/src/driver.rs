@@ -1,6 +1,6 @@
 //! A driver without walls, that remembers what it was asked and fails when told to.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -20,6 +20,10 @@ pub enum Call {
     Create,
     /// `destroy`
     Destroy,
+    /// `freeze`
+    Freeze,
+    /// `thaw`
+    Thaw,
     /// `connect`
     Connect,
     /// `usage`
@@ -53,6 +57,7 @@ pub struct FakeDriver {
 struct State {
     calls: Vec<(Call, Option<SandboxId>)>,
     standing: HashMap<SandboxId, (Spec, EventSink)>,
+    frozen: HashSet<SandboxId>,
     at_work: HashMap<(Call, SandboxId), usize>,
     broken_rules: Vec<String>,
     usage: Usage,
@@ -136,6 +141,11 @@ impl FakeDriver {
         self.lock().standing.keys().cloned().collect()
     }
 
+    /// Whether the sandbox's processes stand still.
+    pub fn is_frozen(&self, id: &SandboxId) -> bool {
+        self.lock().frozen.contains(id)
+    }
+
     /// How often a method was called.
     pub fn count(&self, call: Call) -> usize {
         self.lock().calls.iter().filter(|(of, _)| *of == call).count()
@@ -202,7 +212,9 @@ impl Driver for FakeDriver {
     async fn destroy(&self, id: &SandboxId) -> Result<(), DriverError> {
         let _at_work = AtWork::begin(self, Call::Destroy, id);
         self.enter(Call::Destroy, Some(id)).await?;
-        self.lock().standing.remove(id);
+        let mut state = self.lock();
+        state.standing.remove(id);
+        state.frozen.remove(id);
         Ok(())
     }
 
@@ -217,6 +229,22 @@ impl Driver for FakeDriver {
         let dial = self.dial.lock().expect("never poisoned").clone();
         dial(id, port, far)?;
         Ok(Box::new(near))
+    }
+
+    async fn freeze(&self, id: &SandboxId) -> Result<(), DriverError> {
+        self.enter(Call::Freeze, Some(id)).await?;
+        let mut state = self.lock();
+        if !state.standing.contains_key(id) {
+            return Err(DriverError::Unknown(id.clone()));
+        }
+        state.frozen.insert(id.clone());
+        Ok(())
+    }
+
+    async fn thaw(&self, id: &SandboxId) -> Result<(), DriverError> {
+        self.enter(Call::Thaw, Some(id)).await?;
+        self.lock().frozen.remove(id);
+        Ok(())
     }
 
     async fn usage(&self, id: &SandboxId) -> Result<Usage, DriverError> {

@@ -10,6 +10,7 @@ mod logs;
 mod metrics;
 mod network;
 mod one;
+mod pause;
 mod secrets;
 mod templates;
 
@@ -31,7 +32,8 @@ pub(crate) fn router(app: App, local: Router) -> Router {
         .route("/sandboxes/{id}", get(one::detail).delete(one::kill))
         .route("/sandboxes/{id}/connect", post(deadline::connect_v1))
         .route("/v2/sandboxes/{id}/connect", post(deadline::connect_v2))
-        .route("/sandboxes/{id}/resume", post(deadline::resume))
+        .route("/sandboxes/{id}/resume", post(pause::resume))
+        .route("/sandboxes/{id}/pause", post(pause::pause))
         .route("/sandboxes/{id}/timeout", post(deadline::set))
         .route("/sandboxes/{id}/refreshes", post(deadline::refresh))
         .route("/sandboxes/{id}/metrics", get(metrics::of_one))

@@ -56,6 +56,13 @@ pub trait Driver: Send + Sync {
     /// Ends every process of the sandbox and removes every trace. Succeeds on what was never made, and twice.
     async fn destroy(&self, id: &SandboxId) -> Result<(), DriverError>;
 
+    /// Stops every process of the sandbox where it is, until [`Driver::thaw`]: memory, open files and listeners stay as
+    /// they are. On an error they run on. Succeeds on what is stopped already.
+    async fn freeze(&self, id: &SandboxId) -> Result<(), DriverError>;
+
+    /// Lets the processes go on. Succeeds on what runs.
+    async fn thaw(&self, id: &SandboxId) -> Result<(), DriverError>;
+
     /// Opens a stream to a port inside. Does not check any token.
     async fn connect(&self, id: &SandboxId, port: u16) -> Result<Box<dyn ByteStream>, DialError>;
 

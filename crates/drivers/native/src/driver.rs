@@ -38,6 +38,9 @@ pub(crate) const READY_LIMIT: Duration = Duration::from_secs(20);
 /// How long the processes of a sandbox may take to end after they were killed.
 pub(crate) const END_PATIENCE: Duration = Duration::from_secs(20);
 
+/// How long the processes of a sandbox may take to stop: a system call that cannot be interrupted holds one up.
+pub(crate) const FREEZE_PATIENCE: Duration = Duration::from_secs(5);
+
 /// Builds and removals at once: they are system calls on two or more cores, and more only make each slower.
 pub(crate) const MAX_AT_ONCE: usize = 4;
 
@@ -264,6 +267,16 @@ impl Driver for NativeDriver {
             result
         });
         end.await.map_err(|error| DriverError::Host(error.to_string()))?
+    }
+
+    async fn freeze(&self, id: &SandboxId) -> Result<(), DriverError> {
+        let entry = self.entry(id).ok_or_else(|| DriverError::Unknown(id.clone()))?;
+        self.blocking(move |_| entry.sandbox.freeze()).await
+    }
+
+    async fn thaw(&self, id: &SandboxId) -> Result<(), DriverError> {
+        let entry = self.entry(id).ok_or_else(|| DriverError::Unknown(id.clone()))?;
+        self.blocking(move |_| entry.sandbox.thaw()).await
     }
 
     async fn connect(&self, id: &SandboxId, port: u16) -> Result<Box<dyn ByteStream>, DialError> {

@@ -25,7 +25,7 @@ use hood_driver_api::{DriverError, Mode, RootFs, RootMode, SandboxId, Spec, Usag
 use hood_wire::{ForkRequest, GuestConfig, GuestEvent, PROTOCOL};
 
 use crate::control::{Control, Writer};
-use crate::driver::{END_PATIENCE, Host, READY_LIMIT};
+use crate::driver::{END_PATIENCE, FREEZE_PATIENCE, Host, READY_LIMIT};
 use crate::helper::step;
 use crate::layer::Kind;
 use crate::network::Listeners;
@@ -248,6 +248,20 @@ impl Sandbox {
     /// Ends every process and removes everything. Blocks until the last process is gone.
     pub(crate) fn take_away(&self, host: &Host) -> Result<(), DriverError> {
         take_away(host, &self.live, &self.id, Some(&self.pidfd))
+    }
+
+    /// Stops every process where it is. Where one does not stop in time, all go on.
+    pub(crate) fn freeze(&self) -> Result<(), DriverError> {
+        let frozen = self.live.group.freeze(&self.id, FREEZE_PATIENCE);
+        frozen.or_else(|error| {
+            self.thaw()?;
+            Err(step("freeze", error))
+        })
+    }
+
+    /// Lets them go on.
+    pub(crate) fn thaw(&self) -> Result<(), DriverError> {
+        self.live.group.thaw(&self.id).map_err(|e| step("thaw", e))
     }
 
     /// Asks the template's nursery for a kernel inside. The answer goes to the guest.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use hood_driver_api::SandboxId;
+use hood_driver_api::{DriverError, SandboxId};
 use hood_wire::Level;
 
 use super::Shared;
@@ -23,6 +23,15 @@ pub(super) enum ApplyError {
     Refused(Refusal),
     /// It could not be written down.
     Store(StoreError),
+    /// The driver could not do it; all is as it was.
+    Driver(DriverError),
+}
+
+/// What is done to all processes of a sandbox.
+#[derive(Debug, Clone, Copy)]
+enum Still {
+    Freeze,
+    Thaw,
 }
 
 impl Shared {
@@ -35,6 +44,9 @@ impl Shared {
         match self.apply(id, event).await {
             Ok(record) => Ok(Record::clone(&record)),
             Err(ApplyError::Store(source)) => Err(LookupError::Store(source)),
+            Err(ApplyError::Driver(source)) => Err(LookupError::Driver(source)),
+            Err(ApplyError::Refused(Refusal::Paused)) => Err(LookupError::Paused(id.clone())),
+            Err(ApplyError::Refused(Refusal::NotPaused)) => Err(LookupError::NotPaused(id.clone())),
             Err(ApplyError::Refused(Refusal::Ended(why))) => {
                 Err(LookupError::NotFound { id: id.to_string(), ended: Some(why.to_string()) })
             }
@@ -76,14 +88,40 @@ impl Shared {
             match effect {
                 Effect::Measure => self.begin_measuring(&next.id),
                 Effect::Enforce => self.gate.enforce(&next),
+                Effect::Freeze => self.still(&held, &next, Still::Freeze).await?,
+                Effect::Thaw => self.still(&held, &next, Still::Thaw).await?,
                 Effect::Cut => {
                     held.cut.cancel();
-                    self.gate.close(&next.id);
+                    if next.ended().is_some() {
+                        self.gate.close(&next.id);
+                    }
                 }
                 Effect::Destroy => self.begin_destroying(&next.id),
             }
         }
         Ok(next)
+    }
+
+    /// Has the driver stop the processes, or let them go on. What it cannot do is written back.
+    async fn still(&self, held: &Held, next: &Arc<Record>, still: Still) -> Result<(), ApplyError> {
+        let doing = async {
+            match still {
+                Still::Freeze => self.driver.freeze(&next.id).await,
+                Still::Thaw => self.driver.thaw(&next.id).await,
+            }
+        };
+        let done = within(&self.clock, limits::FREEZE, doing).await.unwrap_or_else(|| {
+            Err(DriverError::Guest(format!("not done within {} s", limits::FREEZE.as_secs())))
+        });
+        let Err(error) = done else { return Ok(()) };
+        let Some(now) = self.table.held(&next.id) else { return Err(ApplyError::Unknown) };
+        let undone = step(&now.record, Event::Undone(held.record.state.clone()), self.clock.now());
+        let back = undone.map_err(ApplyError::Refused)?.next;
+        let back = Arc::new(Record { deadline: held.record.deadline, ..back });
+        let stored = self.write(&now, &back).await?;
+        self.table.put(&back, stored);
+        self.tell(&now.record, &back);
+        Err(ApplyError::Driver(error))
     }
 
     /// An end happens whether it can be written or not: a full disk must not keep a sandbox alive, and what a
@@ -119,11 +157,13 @@ impl Shared {
     fn tell(&self, prev: &Record, next: &Record) {
         match &next.state {
             State::Running => self.deadlines.put(&next.id, next.deadline),
-            State::Creating | State::Ended(_) => self.deadlines.remove(&next.id),
+            State::Creating | State::Paused(_) | State::Ended(_) => self.deadlines.remove(&next.id),
         }
         match (&prev.state, &next.state) {
             (State::Creating, State::Running) => self.log(next, Level::Info, "sandbox running", []),
-            (State::Creating | State::Running, State::Ended(end)) => {
+            (State::Running, State::Paused(_)) => self.log(next, Level::Info, "sandbox paused", []),
+            (State::Paused(_), State::Running) => self.log(next, Level::Info, "sandbox resumed", []),
+            (State::Creating | State::Running | State::Paused(_), State::Ended(end)) => {
                 self.metrics.ended(&end.why);
                 tracing::info!(sandbox.id = %next.id, why = end.why.label(), "sandbox ended");
                 let fields = [("reason", end.why.label().to_owned()), ("detail", end.why.to_string())];

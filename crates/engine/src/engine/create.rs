@@ -174,6 +174,8 @@ impl Shared {
             metadata: new.metadata.clone(),
             access_token: access_token(&*self.entropy),
             policy: new.policy.clone(),
+            at_deadline: new.at_deadline,
+            auto_resume: new.auto_resume,
             internet: new.internet,
             notes: new.notes.clone(),
         })

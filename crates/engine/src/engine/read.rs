@@ -55,6 +55,7 @@ impl Engine {
         let levels = self.shared.table.levels();
         Counts {
             running: levels.running,
+            paused: levels.paused,
             creating: levels.creating,
             removing: levels.removing,
             journal_dropped: self.shared.journal.dropped(),

@@ -4,7 +4,7 @@ use hood_driver_api::{Bytes, MilliCpu, Resources, SandboxId};
 use time::Duration;
 
 use super::*;
-use crate::{TeamId, Token};
+use crate::{AtDeadline, TeamId, Token};
 
 const T0: OffsetDateTime = OffsetDateTime::UNIX_EPOCH;
 
@@ -25,6 +25,8 @@ fn record(state: State) -> Record {
         metadata: BTreeMap::new(),
         access_token: Token("secret".into()),
         policy: Box::default(),
+        at_deadline: AtDeadline::End,
+        auto_resume: false,
         internet: None,
         notes: BTreeMap::new(),
     }

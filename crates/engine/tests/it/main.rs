@@ -5,6 +5,7 @@ mod deadlines;
 mod ending;
 mod listing;
 mod logs;
+mod pausing;
 mod random;
 mod restart;
 mod streams;

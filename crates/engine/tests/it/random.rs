@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hood_engine::{End, Record, SandboxId, State, limits};
+use hood_engine::{AtDeadline, End, Filter, NewSandbox, Record, SandboxId, State, limits};
 use hood_testkit::{Call, Fault, Lab};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -13,7 +13,10 @@ use crate::secs;
 /// One thing done to the engine or to its world.
 #[derive(Debug, Clone)]
 enum Op {
-    Create { timeout: u64 },
+    Create { timeout: u64, pauses: bool },
+    Pause(Index),
+    Connect(Index, u64),
+    Traffic(Index),
     Kill(Index),
     SetDeadline(Index, u64),
     ExtendDeadline(Index, u64),
@@ -29,10 +32,13 @@ enum Op {
 type Life = Vec<(Op, usize)>;
 
 fn op() -> impl Strategy<Value = Op> {
-    let call = || prop_oneof![Just(Call::Create), Just(Call::Destroy)];
+    let call = || prop_oneof![Just(Call::Create), Just(Call::Destroy), Just(Call::Freeze), Just(Call::Thaw)];
     let fault = prop_oneof![Just(Fault::Fail), Just(Fault::Hang)];
     prop_oneof![
-        6 => (1..40_u64).prop_map(|timeout| Op::Create { timeout }),
+        6 => (1..40_u64, any::<bool>()).prop_map(|(timeout, pauses)| Op::Create { timeout, pauses }),
+        4 => any::<Index>().prop_map(Op::Pause),
+        3 => (any::<Index>(), 1..40_u64).prop_map(|(which, secs)| Op::Connect(which, secs)),
+        2 => any::<Index>().prop_map(Op::Traffic),
         4 => any::<Index>().prop_map(Op::Kill),
         2 => (any::<Index>(), 0..40_u64).prop_map(|(which, secs)| Op::SetDeadline(which, secs)),
         2 => (any::<Index>(), 0..40_u64).prop_map(|(which, secs)| Op::ExtendDeadline(which, secs)),
@@ -86,7 +92,7 @@ impl World {
     }
 
     fn start(&mut self) {
-        for call in [Call::Create, Call::Destroy] {
+        for call in [Call::Create, Call::Destroy, Call::Freeze, Call::Thaw] {
             self.lab.driver.mend(call);
         }
         let next = runtime();
@@ -110,7 +116,30 @@ impl World {
             (!living.is_empty()).then(|| living[which.index(living.len())].id.to_string())
         };
         match op {
-            Op::Create { timeout } => self.spawn(async move { lab.create(secs(timeout)).await.is_ok() }),
+            Op::Create { timeout, pauses } => {
+                let at_deadline = if pauses { AtDeadline::Pause } else { AtDeadline::End };
+                let new =
+                    NewSandbox { at_deadline, auto_resume: pauses, ..NewSandbox::of("base", secs(timeout)) };
+                self.spawn(async move { lab.engine.create(&lab.team, new).await.is_ok() });
+            }
+            Op::Pause(which) => {
+                if let Some(id) = some(which) {
+                    self.spawn(async move { lab.engine.pause(&lab.team, &id).await.is_ok() });
+                }
+            }
+            Op::Connect(which, timeout) => {
+                if let Some(id) = some(which) {
+                    self.spawn(
+                        async move { lab.engine.connect(&lab.team, &id, secs(timeout)).await.is_ok() },
+                    );
+                }
+            }
+            Op::Traffic(which) => {
+                if let Some(id) = some(which) {
+                    let id: SandboxId = id.parse().expect("an id");
+                    self.spawn(async move { lab.engine.awake(&id).await.is_some() });
+                }
+            }
             Op::Kill(which) => {
                 if let Some(id) = some(which) {
                     self.spawn(async move { lab.engine.kill(&lab.team, &id).await.is_ok() });
@@ -160,7 +189,7 @@ impl World {
 
     /// Everything works again, and the pauses between attempts pass.
     fn calm_down(&self) {
-        for call in [Call::Create, Call::Destroy] {
+        for call in [Call::Create, Call::Destroy, Call::Freeze, Call::Thaw] {
             self.lab.driver.mend(call);
         }
         self.lab.store.set_full(false);
@@ -177,7 +206,7 @@ impl World {
                 (None, State::Ended(end)) => {
                     self.graves.insert(record.id, end);
                 }
-                (None, State::Creating | State::Running) => {}
+                (None, State::Creating | State::Running | State::Paused(_)) => {}
                 (Some(grave), State::Ended(end)) => {
                     assert_eq!((grave.at, &grave.why), (end.at, &end.why), "an end is final");
                     assert!(end.removed >= grave.removed, "removed is removed");
@@ -194,7 +223,12 @@ impl World {
         let Lab { engine, driver, .. } = &self.lab;
         for id in driver.standing() {
             let given_up = driver.count_for(Call::Destroy, &id) >= limits::DESTROY_ATTEMPTS as usize;
-            assert!(engine.running(&id).is_some() || given_up, "{id} stands though nobody knows it");
+            let record = engine.list(&self.lab.team, &Filter::default()).records;
+            let record = record.into_iter().find(|record| record.id == id);
+            assert!(record.is_some() || given_up, "{id} stands though nobody knows it");
+            if let Some(record) = record {
+                assert_eq!(driver.is_frozen(&id), record.is_paused(), "{id}: {:?}", record.state);
+            }
         }
         assert_eq!(engine.counts().creating, 0);
     }

@@ -8,7 +8,9 @@ mod secrets;
 
 use std::collections::BTreeMap;
 
-use hood_engine::{Bytes, End, MilliCpu, Record, Resources, SandboxId, State, TeamId, Token, Why};
+use hood_engine::{
+    AtDeadline, Bytes, End, MilliCpu, Record, Resources, SandboxId, State, TeamId, Token, Why,
+};
 use time::{Duration, OffsetDateTime};
 
 fn at(secs: i64) -> OffsetDateTime {
@@ -28,6 +30,8 @@ fn record(n: u8) -> Record {
         metadata: BTreeMap::from([("имя".into(), "quote ' \" \n".into())]),
         access_token: Token("secret".into()),
         policy: Box::default(),
+        at_deadline: AtDeadline::End,
+        auto_resume: false,
         internet: Some(false),
         notes: BTreeMap::from([("network".into(), serde_json::json!({"allow": ["a", 0.1, null]}))]),
     }

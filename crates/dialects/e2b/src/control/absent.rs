@@ -14,7 +14,6 @@ const DELETE: MethodFilter = MethodFilter::DELETE;
 
 /// Path, methods, and the words for it.
 const ABSENT: &[(&str, MethodFilter, &str)] = &[
-    ("/sandboxes/{id}/pause", MAKE, "pausing of sandboxes"),
     ("/sandboxes/{id}/snapshots", MAKE, "snapshots"),
     ("/snapshots", READ, "snapshots"),
     ("/sandboxes/{id}/fork", MAKE, "forking of sandboxes"),

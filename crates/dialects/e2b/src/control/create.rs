@@ -11,7 +11,7 @@ use crate::extract::{Body, Caller};
 use crate::idempotency::check_key;
 use crate::limits;
 use crate::reply::Reply;
-use crate::wire::{self, Hood, Notes};
+use crate::wire::{self, Hood};
 
 type Created = Result<(StatusCode, Json<wire::Sandbox>), Reply>;
 
@@ -49,9 +49,10 @@ async fn create(
     default_timeout_secs: i64,
 ) -> Result<wire::Sandbox, Reply> {
     let root_mode = root_mode(&app, &ask).await;
+    let only_files = ask.pauses_without_memory();
     let new = ask.into_engine(default_timeout_secs, root_mode)?;
     let record = app.engine.create(&team, new).await?;
-    say_what_is_not_kept(&app, &record);
+    say_what_is_not_kept(&app, &record, only_files);
     Ok(wire::Sandbox::of(&record, &app.domain))
 }
 
@@ -72,10 +73,9 @@ async fn root_mode(app: &App, ask: &wire::NewSandbox) -> RootMode {
 }
 
 /// Accepted wishes that this build does not fulfil stand in the sandbox's log, where its owner looks.
-fn say_what_is_not_kept(app: &App, record: &Record) {
-    let notes = Notes::of(record);
-    if notes.pause_on_timeout {
-        let text = "`autoPause` was asked for; this build cannot pause, so the sandbox ends at its deadline";
+fn say_what_is_not_kept(app: &App, record: &Record, only_files: bool) {
+    if only_files {
+        let text = "`autoPauseMemory: false` was asked for; this build keeps the memory, too, when it pauses";
         app.engine.say(&record.id, Level::Warn, text);
     }
 }

@@ -1,9 +1,9 @@
-//! How long a sandbox lives: connect, set-timeout, refresh, and the legacy resume.
+//! How long a sandbox lives: connect, set-timeout, refresh.
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use hood_engine::TeamId;
+use hood_engine::{TeamId, Woken};
 use serde::Deserialize;
 
 use crate::app::App;
@@ -12,7 +12,7 @@ use crate::limits;
 use crate::reply::Reply;
 use crate::wire::{self, Timeout, WithTimeout, seconds};
 
-type Connected = Result<Json<wire::Sandbox>, Reply>;
+type Connected = Result<(StatusCode, Json<wire::Sandbox>), Reply>;
 
 pub(super) async fn connect_v2(
     State(app): State<App>,
@@ -33,21 +33,15 @@ pub(super) async fn connect_v1(
     connect(&app, &team, &id, timeout).await
 }
 
-/// 200, for it runs already: 201 would mean that this call has resumed it. A shorter time never shortens.
+/// 200 when it ran already, 201 when this call has resumed it. A shorter time never shortens.
 async fn connect(app: &App, team: &TeamId, id: &str, timeout: i64) -> Connected {
     let timeout = seconds("timeout", timeout, Timeout::MayBeZero)?;
-    let record = app.engine.extend_deadline(team, id, timeout).await?;
-    Ok(Json(wire::Sandbox::of(&record, &app.domain)))
-}
-
-/// Nothing is ever paused here, so whatever exists runs.
-pub(super) async fn resume(
-    State(app): State<App>,
-    Caller(team): Caller,
-    Name(id): Name,
-) -> Result<(), Reply> {
-    app.engine.get(&team, &id)?;
-    Err(Reply::new(StatusCode::CONFLICT, format!("sandbox `{id}` is running; `connect` to it")))
+    let (record, woken) = app.engine.connect(team, id, timeout).await?;
+    let status = match woken {
+        Woken::Ran => StatusCode::OK,
+        Woken::Resumed => StatusCode::CREATED,
+    };
+    Ok((status, Json(wire::Sandbox::of(&record, &app.domain))))
 }
 
 pub(super) async fn set(

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderName;
 use axum::response::{AppendHeaders, IntoResponse, Response};
-use hood_engine::{Filter, Order, Page};
+use hood_engine::{Filter, Order, Page, Phase};
 use time::Duration;
 
 use crate::app::App;
@@ -18,37 +18,30 @@ use crate::wire::{ListedSandbox, parse_time};
 const NEXT_TOKEN: HeaderName = HeaderName::from_static("x-next-token");
 const TOTAL_RUNNING: HeaderName = HeaderName::from_static("x-total-running");
 
-/// Whether the listing can hold anything: all that is ever listed runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wanted {
-    Running,
-    Nothing,
-}
-
 pub(super) async fn v2(
     State(app): State<App>,
     Caller(team): Caller,
     query: Query,
 ) -> Result<Response, Reply> {
-    let (filter, wanted) = (filter(&query)?, wanted(&query)?);
-    let page = app.engine.list(&team, &filter);
-    let page = match wanted {
-        Wanted::Running => page,
-        Wanted::Nothing => Page { records: Vec::new(), next: None, ..page },
-    };
+    let page = app.engine.list(&team, &filter(&query)?);
     let listed: Vec<_> = page.records.iter().map(ListedSandbox::of).collect();
     // Without a next page the header is left out, as clients expect.
     let next = page.next.map(|next| AppendHeaders([(NEXT_TOKEN, next)]));
     Ok((next, [(TOTAL_RUNNING, page.running.to_string())], Json(listed)).into_response())
 }
 
-/// The legacy listing knows no pages, so it is given all of them.
+/// The legacy listing knows running ones and no pages, so it is given all of them.
 pub(super) async fn v1(
     State(app): State<App>,
     Caller(team): Caller,
     query: Query,
 ) -> Result<Response, Reply> {
-    let mut filter = Filter { metadata: metadata(&query)?, limit: limits::PAGE, ..Filter::default() };
+    let mut filter = Filter {
+        metadata: metadata(&query)?,
+        states: vec![Phase::Running],
+        limit: limits::PAGE,
+        ..Filter::default()
+    };
     let mut listed = Vec::new();
     loop {
         let page = app.engine.list(&team, &filter);
@@ -78,6 +71,7 @@ pub(super) fn filter(query: &Query) -> Result<Filter, Reply> {
     Ok(Filter {
         metadata: metadata(query)?,
         template: query.get("template").map(str::to_owned),
+        states: states(query)?,
         started_after: started_after.transpose()?,
         order: order(query)?,
         after,
@@ -95,20 +89,17 @@ fn order(query: &Query) -> Result<Order, Reply> {
     }
 }
 
-fn wanted(query: &Query) -> Result<Wanted, Reply> {
-    let Some(states) = query.get("state") else { return Ok(Wanted::Running) };
-    let mut wanted = Wanted::Nothing;
-    for state in states.split(',') {
-        match state {
-            "running" => wanted = Wanted::Running,
-            "paused" => {}
-            other => {
-                let other = shown(other);
-                return Err(Reply::invalid(format!("`state` must be `running` or `paused`, not `{other}`")));
-            }
+fn states(query: &Query) -> Result<Vec<Phase>, Reply> {
+    let states = query.get("state").into_iter().flat_map(|states| states.split(','));
+    let phase = |state| match state {
+        "running" => Ok(Phase::Running),
+        "paused" => Ok(Phase::Paused),
+        other => {
+            let other = shown(other);
+            Err(Reply::invalid(format!("`state` must be `running` or `paused`, not `{other}`")))
         }
-    }
-    Ok(wanted)
+    };
+    states.map(phase).collect()
 }
 
 /// The parameter holds a query string whose names and values are encoded once more (reference 2.1).
@@ -151,8 +142,9 @@ mod tests {
             let message = filter(&parse(query)).expect_err(query).message;
             assert!(message.contains(part), "{message}");
         }
-        assert!(wanted(&parse("state=running,dead")).is_err());
-        assert_eq!(wanted(&parse("state=paused")), Ok(Wanted::Nothing));
-        assert_eq!(wanted(&parse("state=paused,running")), Ok(Wanted::Running));
+        assert!(states(&parse("state=running,dead")).is_err());
+        assert_eq!(states(&parse("state=paused")), Ok(vec![Phase::Paused]));
+        assert_eq!(states(&parse("state=paused,running")), Ok(vec![Phase::Paused, Phase::Running]));
+        assert_eq!(states(&parse("")), Ok(vec![]));
     }
 }

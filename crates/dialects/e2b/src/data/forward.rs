@@ -50,8 +50,11 @@ pub(crate) async fn forward_signed(app: &App, signed: &Signed, request: Request)
 
 /// Passes a request to its address.
 pub(crate) async fn forward(app: &App, to: Address, request: Request) -> Response {
-    let running = to.id.parse::<SandboxId>().ok().and_then(|id| app.engine.running(&id));
-    match running {
+    let awake = match to.id.parse::<SandboxId>() {
+        Ok(id) => app.engine.awake(&id).await,
+        Err(_) => None,
+    };
+    match awake {
         Some(record) if !admits(&record, &to, &request) => answer::private(&to.id),
         Some(record) => pass(app, &to, &record, request).await,
         None => answer::not_found(&to.id, app.engine.fate(&to.id)),

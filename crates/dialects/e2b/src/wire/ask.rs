@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hood_engine::{Bytes, MilliCpu, ResourceAsk, RootMode};
+use hood_engine::{AtDeadline, Bytes, MilliCpu, ResourceAsk, RootMode};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -91,18 +91,18 @@ impl NewSandbox {
     ) -> Result<hood_engine::NewSandbox, Reply> {
         self.refuse_what_is_not_here()?;
         let timeout = seconds("timeout", self.timeout.unwrap_or(default_timeout_secs), Timeout::Positive)?;
+        let pauses = self.auto_pause.unwrap_or(false);
+        let auto_resume = self.auto_resume.and_then(|ask| ask.enabled).unwrap_or(false);
         let egress = self.network.as_ref().map(|network| network.egress.clone()).unwrap_or_default();
         let policy = policy(&egress, self.allow_internet_access)?;
         let notes = Notes {
-            pause_on_timeout: self.auto_pause.unwrap_or(false),
-            auto_resume: self.auto_resume.and_then(|ask| ask.enabled).unwrap_or(false),
             traffic_token: self.network.as_ref().filter(|n| n.is_private()).map(|_| mint_traffic_token()),
             network: self.network,
         };
-        if self.auto_pause_memory == Some(false) && !notes.pause_on_timeout {
+        if self.auto_pause_memory == Some(false) && !pauses {
             return Err(Reply::invalid("`autoPauseMemory: false` needs `autoPause: true`"));
         }
-        if self.auto_pause_memory == Some(false) && notes.auto_resume {
+        if self.auto_pause_memory == Some(false) && auto_resume {
             return Err(Reply::invalid("`autoPauseMemory: false` excludes `autoResume.enabled: true`"));
         }
         Ok(hood_engine::NewSandbox {
@@ -113,9 +113,16 @@ impl NewSandbox {
             resources: self.hood.as_ref().map(Hood::resources).transpose()?,
             root_mode,
             policy: Box::new(policy),
+            at_deadline: if pauses { AtDeadline::Pause } else { AtDeadline::End },
+            auto_resume,
             internet: self.allow_internet_access,
             notes: notes.into_map()?,
         })
+    }
+
+    /// Whether a pause at the deadline shall keep only files.
+    pub(crate) fn pauses_without_memory(&self) -> bool {
+        self.auto_pause_memory == Some(false)
     }
 
     /// A sandbox that lacked these silently would be a trap; `mcp` is not among them, for its gateway is started by

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hood_engine::{Isolation, Record};
+use hood_engine::{AtDeadline, Isolation, Record};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -70,6 +70,8 @@ pub(crate) struct SandboxDetail {
     #[serde(skip_serializing_if = "Option::is_none")]
     network: Option<Network>,
     lifecycle: Lifecycle,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pause_mode: Option<&'static str>,
     /// Ours: which walls stand. Clients of the protocol pass over fields they do not know.
     isolation: Isolation,
 }
@@ -84,18 +86,12 @@ struct Lifecycle {
 /// What this dialect notes with a record, beyond what the engine knows.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    /// The caller asked for `autoPause`.
-    pub(crate) pause_on_timeout: bool,
-    /// The caller asked for `autoResume`.
-    pub(crate) auto_resume: bool,
     pub(crate) network: Option<Network>,
     /// Set when public traffic is off.
     pub(crate) traffic_token: Option<String>,
 }
 
 /// Names of the notes.
-const PAUSE_ON_TIMEOUT: &str = "e2b.pauseOnTimeout";
-const AUTO_RESUME: &str = "e2b.autoResume";
 const NETWORK: &str = "e2b.network";
 const TRAFFIC_TOKEN: &str = "e2b.trafficToken";
 
@@ -108,11 +104,8 @@ pub(crate) fn mint_traffic_token() -> String {
 
 impl Notes {
     pub(crate) fn of(record: &Record) -> Self {
-        let flag = |name| record.notes.get(name).and_then(Value::as_bool).unwrap_or(false);
         let network = record.notes.get(NETWORK).cloned();
         Self {
-            pause_on_timeout: flag(PAUSE_ON_TIMEOUT),
-            auto_resume: flag(AUTO_RESUME),
             network: network.and_then(|value| serde_json::from_value(value).ok()),
             traffic_token: Self::traffic_token(record).map(str::to_owned),
         }
@@ -130,12 +123,6 @@ impl Notes {
 
     pub(crate) fn into_map(self) -> Result<BTreeMap<String, Value>, Reply> {
         let mut map = BTreeMap::new();
-        if self.pause_on_timeout {
-            map.insert(PAUSE_ON_TIMEOUT.to_owned(), json!(true));
-        }
-        if self.auto_resume {
-            map.insert(AUTO_RESUME.to_owned(), json!(true));
-        }
         if let Some(network) = self.network {
             let value = serde_json::to_value(network)
                 .map_err(|error| Reply::internal("noting the network policy", &error))?;
@@ -194,9 +181,8 @@ impl ListedSandbox {
             cpu_count: record.resources.cpu.as_cores_ceil(),
             memory_mib: record.resources.memory.as_mib(),
             disk_mib: record.resources.disk.as_mib(),
-            // The protocol has `running` and `paused`; one being built answers its create call when it runs, and
-            // ended ones are not listed.
-            state: "running",
+            // One being built answers its create call when it runs, and ended ones are not listed.
+            state: if record.is_paused() { "paused" } else { "running" },
             envd_version: ENVD_VERSION,
             metadata: record.metadata.clone(),
         }
@@ -214,11 +200,14 @@ impl SandboxDetail {
             allow_internet_access: record.internet,
             domain: shown_domain(domain),
             network: notes.network.map(Network::shown),
-            // What was asked for; that this build ends the sandbox instead of pausing it stands in its log.
             lifecycle: Lifecycle {
-                auto_resume: notes.auto_resume,
-                on_timeout: if notes.pause_on_timeout { "pause" } else { "kill" },
+                auto_resume: record.auto_resume,
+                on_timeout: match record.at_deadline {
+                    AtDeadline::End => "kill",
+                    AtDeadline::Pause => "pause",
+                },
             },
+            pause_mode: record.is_paused().then_some("full"),
             isolation,
         }
     }

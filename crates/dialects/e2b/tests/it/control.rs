@@ -5,7 +5,7 @@ use axum::http::{Method, Request, StatusCode};
 use hood_driver_api::{Bytes, MilliCpu, RootMode};
 use serde_json::json;
 
-use crate::support::{Bench, DOMAIN, KEY};
+use crate::support::{Bench, DOMAIN, KEY, inside};
 
 #[tokio::test]
 async fn create_answers_what_the_sdks_need() {
@@ -171,7 +171,8 @@ async fn the_same_idempotency_key_makes_one_sandbox() {
 #[tokio::test]
 async fn wishes_that_are_not_kept_stand_in_the_log() {
     let bench = Bench::new();
-    let (id, _) = bench.create_with(r#"{"templateID":"base","autoPause":true}"#).await;
+    let (id, _) =
+        bench.create_with(r#"{"templateID":"base","autoPause":true,"autoPauseMemory":false}"#).await;
     let update = r#"{"allowOut":["1.1.1.1"],"denyOut":["0.0.0.0/0"],"allow_internet_access":false}"#;
     let updated = bench.ask(Method::PUT, &format!("/sandboxes/{id}/network"), update).await;
     assert_eq!(updated.status, StatusCode::NO_CONTENT, "{}", updated.text);
@@ -192,10 +193,10 @@ async fn wishes_that_are_not_kept_stand_in_the_log() {
     assert!(lines.iter().all(|line| line["level"].is_string() && line["logger"].is_string()), "{lines:?}");
     let says =
         |part: &str| lines.iter().any(|line| line["message"].as_str().is_some_and(|m| m.contains(part)));
-    assert!(says("`autoPause`") && says("network policy was replaced"), "{lines:?}");
+    assert!(says("`autoPauseMemory: false`") && says("network policy was replaced"), "{lines:?}");
     assert_eq!(logs["logEntries"].as_array().map(Vec::len), Some(lines.len()));
 
-    let uri = format!("/v2/sandboxes/{id}/logs?level=warn&direction=backward&search=autoPause");
+    let uri = format!("/v2/sandboxes/{id}/logs?level=warn&direction=backward&search=autoPauseMemory");
     let warned = bench.get(&uri).await.expect(StatusCode::OK);
     assert_eq!(warned["logs"].as_array().map(Vec::len), Some(1));
     assert_eq!(warned["logs"][0]["level"], "warn");
@@ -250,4 +251,33 @@ async fn templates_are_found_by_name_and_id() {
     );
     let none = bench.get("/templates/aliases/no%2Fsuch").await.expect(StatusCode::NOT_FOUND);
     assert!(none["message"].as_str().expect("text").contains("`no/such`"), "{none}");
+}
+
+#[tokio::test]
+async fn pause_connect_and_resume_answer_as_the_protocol_says() {
+    let bench = Bench::new();
+    let (id, _) = bench.create().await;
+    let path = |what: &str| format!("/sandboxes/{id}/{what}");
+    let body = r#"{"timeout":60}"#;
+    assert_eq!(bench.post(&path("resume"), body).await.status, StatusCode::CONFLICT, "it runs");
+    assert_eq!(bench.post(&path("connect"), body).await.status, StatusCode::OK);
+
+    assert_eq!(bench.post(&path("pause"), "").await.status, StatusCode::NO_CONTENT, "a body may be absent");
+    assert_eq!(bench.post(&path("pause"), "{}").await.status, StatusCode::CONFLICT, "paused already");
+    let shown = bench.get(&format!("/sandboxes/{id}")).await.expect(StatusCode::OK);
+    assert_eq!((&shown["state"], &shown["pauseMode"]), (&json!("paused"), &json!("full")));
+    let listed = async |query: &str| {
+        let all = bench.get(&format!("/v2/sandboxes?{query}")).await.expect(StatusCode::OK);
+        all.as_array().map(Vec::len)
+    };
+    assert_eq!(listed("state=paused").await, Some(1));
+    assert_eq!(listed("state=running").await, Some(0));
+    assert_eq!(listed("").await, Some(1));
+
+    let dead = bench.send(inside(&id, 8080, Method::GET, "/").body(Body::empty()).expect("a request")).await;
+    assert_eq!(dead.status, StatusCode::BAD_GATEWAY, "{}", dead.text);
+    assert_eq!(bench.post(&path("resume"), body).await.status, StatusCode::CREATED);
+    assert_eq!(bench.post(&path("pause"), r#"{"memory":true}"#).await.status, StatusCode::NO_CONTENT);
+    assert_eq!(bench.post(&format!("/v2/sandboxes/{id}/connect"), "{}").await.status, StatusCode::CREATED);
+    assert_eq!(bench.post(&path("pause"), r#"{"memory":false}"#).await.status, StatusCode::NOT_IMPLEMENTED);
 }

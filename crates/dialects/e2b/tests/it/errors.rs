@@ -85,7 +85,6 @@ async fn what_is_not_here_says_so() {
     let bench = Bench::new();
     let (id, _) = bench.create().await;
     for (method, uri, part) in [
-        (Method::POST, format!("/sandboxes/{id}/pause"), "pausing"),
         (Method::POST, format!("/sandboxes/{id}/fork"), "forking"),
         (Method::POST, format!("/sandboxes/{id}/snapshots"), "snapshots"),
         (Method::GET, "/volumes".to_owned(), "volumes"),

@@ -148,6 +148,19 @@ impl TemplateGroup {
         open_alone(&path).map(Some)
     }
 
+    /// Stops every process of the sandbox where it is, and waits until the last one has.
+    pub(crate) fn freeze(&self, id: &SandboxId, patience: Duration) -> io::Result<()> {
+        let path = self.sandbox(id).ok_or(io::ErrorKind::Unsupported)?;
+        fs::write(path.join("cgroup.freeze"), "1")?;
+        wait_for_event(&path, patience, "do not stop", |events| events.contains("frozen 1"))
+    }
+
+    /// Lets them go on.
+    pub(crate) fn thaw(&self, id: &SandboxId) -> io::Result<()> {
+        let path = self.sandbox(id).ok_or(io::ErrorKind::Unsupported)?;
+        fs::write(path.join("cgroup.freeze"), "0")
+    }
+
     /// Ends every process of the sandbox, waits until they are gone, and removes the group.
     pub(crate) fn end(&self, id: &SandboxId, patience: Duration) -> io::Result<()> {
         match self.sandbox(id) {
@@ -182,6 +195,16 @@ fn open_alone(path: &Path) -> io::Result<OwnedFd> {
 /// `cgroup.kill` reaches every process at once, forks in flight included; then wait for the last to be gone.
 fn kill_and_wait(group: &Path, patience: Duration) -> io::Result<()> {
     fs::write(group.join("cgroup.kill"), "1")?;
+    wait_for_event(group, patience, "do not end", |events| !events.contains("populated 1"))
+}
+
+/// Waits until `cgroup.events` says what is wanted.
+fn wait_for_event(
+    group: &Path,
+    patience: Duration,
+    otherwise: &str,
+    wanted: impl Fn(&str) -> bool,
+) -> io::Result<()> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let events = rustix::fs::open(group.join("cgroup.events"), flags, Mode::empty())?;
     let start = Instant::now();
@@ -189,11 +212,11 @@ fn kill_and_wait(group: &Path, patience: Duration) -> io::Result<()> {
         let mut text = [0; 256];
         // Reading from the start also arms the notification.
         let n = rustix::io::pread(&events, &mut text, 0)?;
-        if !String::from_utf8_lossy(&text[..n]).contains("populated 1") {
+        if wanted(&String::from_utf8_lossy(&text[..n])) {
             return Ok(());
         }
         let Some(left) = patience.checked_sub(start.elapsed()) else {
-            let message = format!("processes in {} do not end", group.display());
+            let message = format!("processes in {} {otherwise}", group.display());
             return Err(io::Error::new(io::ErrorKind::TimedOut, message));
         };
         let left = left.try_into().map_err(io::Error::other)?;
