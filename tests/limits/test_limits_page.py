@@ -12,10 +12,10 @@ UNTRIED = {
         "needs a node full of sandboxes; crates/engine/tests/it/creating.rs, with two": "MAX_SANDBOXES",
         "needs a driver or store that hangs or fails; crates/engine/tests/it": (
             "BUILD DIAL USAGE STORE DESTROY DESTROY_ATTEMPTS DESTROY_PAUSE DESTROYS REMAINS STOP DRIVER_EVENTS JOURNAL"
-            " JOURNAL_BATCH SAMPLES_AT_ONCE"
+            " JOURNAL_BATCH SAMPLES_AT_ONCE FREEZE"
         ),
         "needs a day, or ten thousand sandboxes; crates/engine/tests/it, where time is wound by hand": (
-            "TOMBSTONE TOMBSTONES PRUNE_EVERY LIST_PAGE"
+            "TOMBSTONE TOMBSTONES PRUNE_EVERY LIST_PAGE AUTO_RESUME"
         ),
         "needs a guest that floods its log; crates/engine/tests/it/logs.rs": "LOG_LINES LOG_MESSAGE LOG_PAGE",
     },

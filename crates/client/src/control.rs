@@ -246,7 +246,13 @@ impl Client {
         self.send("set the sandbox's timeout", request.timeout(limits::CALL)).await.map(drop)
     }
 
-    /// Lets a sandbox live for at least this long from now; never shortens its life.
+    /// Stops a sandbox where it is.
+    pub async fn pause(&self, id: &str) -> Result<(), ClientError> {
+        let request = self.request(Method::POST, &["sandboxes", id, "pause"]).json(&json!({}));
+        self.send("pause the sandbox", request.timeout(limits::CALL)).await.map(drop)
+    }
+
+    /// Lets a sandbox live for at least this long from now, and go on where it was paused; never shortens its life.
     pub async fn extend(&self, id: &str, from_now: Duration) -> Result<(), ClientError> {
         let body = json!({ "timeout": from_now.as_secs() });
         let request = self.request(Method::POST, &["v2", "sandboxes", id, "connect"]).json(&body);

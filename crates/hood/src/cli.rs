@@ -14,8 +14,8 @@ use hood_agent::{MAX_ROUNDS, Provider, ROUNDS};
 use hood_driver_api::Wall;
 
 pub(crate) use sandbox::{
-    ConnectArguments, CreateArguments, ExecArguments, KillArguments, LogsArguments, SandboxCommand,
-    ShowArguments,
+    ConnectArguments, CreateArguments, ExecArguments, KillArguments, LogsArguments, PauseArguments,
+    ResumeArguments, SandboxCommand, ShowArguments,
 };
 pub(crate) use secret::{CertificateArguments, DeleteSecretArguments, SecretCommand, SetSecretArguments};
 pub(crate) use template::{BuildArguments, TemplateCommand};

@@ -8,7 +8,7 @@ use super::{Memory, duration, pair};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SandboxCommand {
-    /// List the running sandboxes
+    /// List the running and paused sandboxes
     List,
     /// Show one sandbox: what it may use, and which walls stand around it
     Show(ShowArguments),
@@ -22,12 +22,31 @@ pub(crate) enum SandboxCommand {
     ///
     /// Standard output and error are passed on as they are, apart. No shell is involved unless the program is one.
     Exec(ExecArguments),
+    /// Stop a sandbox where it is: its processes keep everything that they have in memory
+    Pause(PauseArguments),
+    /// Let a paused sandbox go on
+    Resume(ResumeArguments),
     /// End sandboxes
     Kill(KillArguments),
     /// Show a sandbox's log, also after its end
     Logs(LogsArguments),
     /// Open a shell in a sandbox, on this terminal
     Connect(ConnectArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PauseArguments {
+    /// The sandbox
+    pub(crate) id: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArguments {
+    /// The sandbox
+    pub(crate) id: String,
+    /// How long it may live from now, as in 300, 10m, 2h
+    #[arg(long, default_value = "5m", value_parser = duration, value_name = "TIME")]
+    pub(crate) timeout: Duration,
 }
 
 #[derive(Debug, Args)]

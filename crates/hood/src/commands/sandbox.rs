@@ -6,6 +6,7 @@ mod exec;
 mod kill;
 mod list;
 mod logs;
+mod pause;
 mod show;
 
 use anyhow::Result;
@@ -22,6 +23,8 @@ pub(crate) async fn run(context: &Context, command: SandboxCommand) -> Result<Ex
         SandboxCommand::Show(arguments) => show::run(context, &arguments).await,
         SandboxCommand::Create(arguments) => create::run(context, arguments).await,
         SandboxCommand::Exec(arguments) => exec::run(context, arguments).await,
+        SandboxCommand::Pause(arguments) => pause::pause(context, &arguments).await,
+        SandboxCommand::Resume(arguments) => pause::resume(context, &arguments).await,
         SandboxCommand::Kill(arguments) => kill::run(context, &arguments).await,
         SandboxCommand::Logs(arguments) => logs::run(context, &arguments).await,
         SandboxCommand::Connect(arguments) => connect::run(context, arguments).await,

@@ -100,8 +100,12 @@ impl std::fmt::Debug for EngineCounts {
 impl Collector for EngineCounts {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let counts: Counts = self.0.counts();
-        let levels =
-            [("running", counts.running), ("paused", counts.paused), ("creating", counts.creating), ("removing", counts.removing)];
+        let levels = [
+            ("running", counts.running),
+            ("paused", counts.paused),
+            ("creating", counts.creating),
+            ("removing", counts.removing),
+        ];
         let mut sandboxes =
             encoder.encode_descriptor("sandboxes", "Sandboxes by state", None, MetricType::Gauge)?;
         for (state, count) in levels {
