@@ -77,5 +77,5 @@ def squeeze(sandbox):
 def group_of(pid):
     """The template's group, as `hood-INSTANCE/tN`."""
     with open(f"/proc/{pid}/cgroup") as groups:
-        paths = [line.rstrip("\n").split(":", 2)[2] for line in groups]
-    return next("/".join(path.split("/")[1:3]) for path in paths if path.startswith("/hood-") and path.count("/") > 2)
+        path = next(line for line in groups if line.startswith("0::")).rstrip("\n").split(":", 2)[2]
+    return "/".join(path.split("/")[1:3])

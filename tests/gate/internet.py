@@ -15,7 +15,7 @@ from pathlib import Path
 
 import web
 import zone
-from names import PROXY, RESOLVERS
+from names import FORBIDDEN, PROXY, RESOLVERS
 
 _lock = threading.Lock()
 
@@ -99,7 +99,7 @@ async def pump(reader, writer):
 
 
 def watch(tell):
-    """Every packet that comes in over the wire."""
+    """Every packet to where none may go; of others the first to each destination."""
     raw = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
     seen = set()
     while True:
@@ -107,7 +107,7 @@ def watch(tell):
         if direction == socket.PACKET_OUTGOING:
             continue
         found = packet(protocol, data)
-        if found and found not in seen:
+        if found and (found not in seen or found[0] in FORBIDDEN):
             seen.add(found)
             to, number, port = found
             tell("packet", to=to, protocol=number, port=port)

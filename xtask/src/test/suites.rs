@@ -39,7 +39,7 @@ const fn minutes(n: u64) -> Duration {
 }
 
 /// All of them, in the order in which they run: cheap ones first.
-pub(super) const ALL: [Suite; 8] = [
+pub(super) const ALL: [Suite; 9] = [
     Suite { name: "unit", place: Place::Alone, limit: minutes(20), command: unit },
     Suite { name: "kernels", place: Place::Alone, limit: minutes(10), command: kernels },
     Suite { name: "sdk-python", place: Place::Server, limit: minutes(15), command: sdk_python },
@@ -47,6 +47,7 @@ pub(super) const ALL: [Suite; 8] = [
     Suite { name: "agent", place: Place::Server, limit: minutes(12), command: agent },
     Suite { name: "limits", place: Place::Server, limit: minutes(10), command: limits },
     Suite { name: "hostile", place: Place::Server, limit: minutes(45), command: hostile },
+    Suite { name: "gate", place: Place::OwnServers, limit: minutes(8), command: gate },
     Suite { name: "faults", place: Place::OwnServers, limit: minutes(12), command: faults },
 ];
 
@@ -125,6 +126,10 @@ fn hostile(limit: Duration) -> (Command, Runner) {
         command.args(["-m", "not slow"]);
     }
     (command, Runner::Pytest)
+}
+
+fn gate(limit: Duration) -> (Command, Runner) {
+    (pytest(limit, "gate"), Runner::Pytest)
 }
 
 fn faults(limit: Duration) -> (Command, Runner) {

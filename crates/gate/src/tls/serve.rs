@@ -60,7 +60,8 @@ where
         })
     } else {
         let mut builder = hyper::client::conn::http1::Builder::new();
-        builder.max_buf_size(HEAD);
+        // As programs write them; some hosts look for `Authorization:` and not for `authorization:`.
+        builder.max_buf_size(HEAD).title_case_headers(true);
         builder.handshake(io).await.map(|(sender, pump)| {
             let pump: Pump = Box::pin(pump.with_upgrades());
             (Sender::Http1(AsyncMutex::new(sender)), pump)
