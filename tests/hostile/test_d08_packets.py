@@ -123,22 +123,25 @@ def test_the_rules_are_not_root_s(sandbox, trial, who):
 
 
 def test_the_gate_s_place_is_taken(sandbox, trial, who):
-    """Whoever listened where the gate does would be asked for every name, and get every connection.
-
-    Its sockets may be closed by now, where nothing is allowed: then a program can take the place, and talks to itself.
-    """
+    """Whoever listened where the gate does would be asked for every name, and get every connection."""
     found = probe(sandbox, """
-for to, port in (("192.0.0.1", 53), ("192.0.0.1", 443), ("1.1.1.1", 443), ("127.0.0.1", 80)):
+for to, port in (("192.0.0.1", 1), ("192.0.0.1", 2), ("0.0.0.0", 1), ("::", 2), ("1.1.1.1", 443), ("127.0.0.1", 80)):
+    family = socket.AF_INET6 if ":" in to else socket.AF_INET
     try:
-        server = socket.create_server((to, port))
-        seen[to] = "OK"
+        server = socket.create_server((to, port), family=family)
+        seen[f"{to} {port}"] = "OK"
     except OSError as error:
-        seen[to] = errno.errorcode[error.errno]
-seen["host"] = attempt(socket.create_connection, ("192.0.0.1", 22), 5)
+        seen[f"{to} {port}"] = errno.errorcode[error.errno]
+def talk():
+    with socket.create_connection(("192.0.0.1", 22), 5) as s:
+        s.sendall(b"?")
+        return s.recv(1)
+seen["host"] = attempt(talk)
 """, who)  # fmt: skip
-    assert found["1.1.1.1"] == "EADDRNOTAVAIL" and found["127.0.0.1"] == "OK", found
+    assert found["1.1.1.1 443"] == "EADDRNOTAVAIL" and found["127.0.0.1 80"] == "OK", found
+    assert found["192.0.0.1 1"] == found["192.0.0.1 2"] == "EADDRINUSE", found
     assert found["host"] in ("ECONNREFUSED", "ECONNRESET"), found
-    trial.saw = "ECONNREFUSED"
+    trial.saw = "EADDRINUSE"
 
 
 def test_questions_meet_their_ceiling(sandbox, trial, who):

@@ -22,12 +22,12 @@ STOP = 30  # seconds until it must have ended after SIGTERM
 class HoodServer:
     """A server of its own on a free port; its log goes to a file that is shown when it fails to start."""
 
-    def __init__(self, program, data_dir):
+    def __init__(self, program, data_dir, options=()):
         self.program, self.data_dir = program, data_dir
         self.log = tempfile.NamedTemporaryFile(prefix="hood-server-", suffix=".log", delete=False)
         # Whoever started it may be killed; then it ends as after SIGTERM.
         command = ["setpriv", "--pdeathsig", "TERM", "--"]
-        command += [program, "serve", "--data-dir", data_dir, "--listen", "127.0.0.1:0"]
+        command += [program, "serve", "--data-dir", data_dir, "--listen", "127.0.0.1:0", *options]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, text=True, env=clean())
         self.ready = self._ready_line()
 

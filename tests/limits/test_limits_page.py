@@ -77,6 +77,9 @@ UNTRIED = {
         "needs ten minutes, or a server that hangs": "RUN_AROUND RUN_FAREWELL",
         "needs 2 GiB to be fetched": "RUN_BYTES",
         "needs hours, or a store that is slow": "AUDIT_QUEUE AUDIT_BATCH AUDIT_PRUNE CERTIFICATE_LIFE CERTIFICATE_FRESH",
+        "needs an authority, or weeks; tests/faults/test_acme.py has one": (
+            "ACME_FIRST_LOOK ACME_LOOK ACME_RENEW ACME_AGAIN ACME_AGAIN_LONGEST"
+        ),
         "unit tests of crates/hood": "CERTIFICATE_LOOK ROOT_BUNDLE SECRET_INPUT",
     },
     "The client of the command line": {

@@ -1,5 +1,8 @@
 //! The first bytes of a connection: read for the name in them, kept for whoever serves it.
 
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzz;
+
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -2,3 +2,4 @@
 //! alone.
 
 pub use crate::dns::fuzz::exchange as dns_exchange;
+pub use crate::first::fuzz::{client_hello, http_head};

@@ -60,7 +60,9 @@ fn whole(request: &httparse::Request<'_, '_>) -> Option<Head> {
     let absolute =
         target.split_once("://").map(|(_, rest)| rest.split(['/', '?', '#']).next().unwrap_or_default());
     let name = match (host.and_then(name_of), absolute) {
-        (host, None) if method != "CONNECT" => host,
+        // A tunnel is for whatever comes through it.
+        _ if method == "CONNECT" => None,
+        (host, None) => host,
         (Some(host), Some(authority)) if name_of(authority).as_ref() == Some(&host) => Some(host),
         _ => None,
     };

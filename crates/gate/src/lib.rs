@@ -22,6 +22,8 @@ mod gate;
 mod head;
 mod hello;
 pub mod limits;
+#[cfg(test)]
+mod mutate;
 mod sandbox;
 mod secrets;
 mod socks;

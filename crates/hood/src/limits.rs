@@ -17,6 +17,11 @@ hood_limits::limits! {
     CERTIFICATE_LOOK: Duration = Duration::from_secs(30), "time between two looks whether the files of `--tls-cert` and `--tls-key` have changed", "a new certificate is taken at the next look";
 
     SECRET_INPUT: u64 = 64 << 10, bytes, "a value that `hood secret set` reads", "it is refused";
+    ACME_FIRST_LOOK: Duration = Duration::from_secs(1), "time between two looks whether the first certificate by ACME is there", "it is served from then on";
+    ACME_LOOK: Duration = Duration::from_secs(3600), "time between two looks whether a certificate by ACME is due", "it is looked at then";
+    ACME_RENEW: Duration = Duration::from_secs(30 * 86_400), "age at which a certificate by ACME is renewed", "a new one is asked for";
+    ACME_AGAIN: Duration = Duration::from_secs(60), "time until a failed attempt at a certificate is repeated; twice as long each time", "the server keeps the certificate that it has";
+    ACME_AGAIN_LONGEST: Duration = Duration::from_secs(6 * 3600), "the same, at most", "the server keeps the certificate that it has";
     AUDIT_QUEUE: usize = 16_384, "audit entries on their way to the store", "further ones are counted as lost, in the log and in `/metrics`";
     AUDIT_BATCH: usize = 512, "audit entries written at once", "the rest is written next";
     AUDIT_PRUNE: Duration = Duration::from_secs(600), "time between two looks for audit entries that are too old", "they are forgotten then";

@@ -1,5 +1,6 @@
 //! `hood serve`: configuration → build → run → drain. The only place that names a concrete driver, store and dialect.
 
+mod acme;
 mod audit;
 mod dns;
 mod embedded;
@@ -30,12 +31,14 @@ use hood_store::{SecretStore, SqliteStore};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+pub(crate) use acme::Acme;
 pub(crate) use embedded::{Embedded, start as embedded};
 pub(crate) use tls::Certificate;
 pub(crate) use walls::Without;
 
 use crate::limits::{DRAIN, SMALLEST_LAYERS};
 use crate::local::{DataDir, Hosts, Lock};
+use acme::Challenges;
 use listener::{Listener, PerConnection};
 use secrets::StoredSecrets;
 use templates::InstalledTemplates;
@@ -188,7 +191,13 @@ async fn build_around(
     let (key, key_is_new) = key::ensure(&store, data_dir).await?;
     prepare(driver.clone(), templates.clone());
     if let Some((listen, answer)) = options.dns {
-        dns::start(listen, &domain, answer.unwrap_or(address.ip())).await?;
+        let challenges = Challenges::default();
+        dns::start(listen, &domain, answer.unwrap_or(address.ip()), challenges.clone()).await?;
+        if let Certificate::Acme(acme) = &options.certificate {
+            let name = tls::host_of(&domain).to_owned();
+            let place = acme::Place::new(data_dir.path(), acme, &name);
+            tokio::spawn(acme::keep(acme.clone(), name, place, challenges));
+        }
     }
     let acceptor = tls::acceptor(&options.certificate, data_dir, &domain)?;
     let listener = Listener { socket: listener, acceptor };
@@ -206,7 +215,7 @@ async fn build_around(
 /// The authority that has signed the server's own certificate, where that is its own.
 fn own_authority(certificate: &Certificate, data_dir: &DataDir) -> Result<Option<Authority>> {
     match certificate {
-        Certificate::Own => Ok(Some(data_dir.ingress_authority()?)),
+        Certificate::Own | Certificate::Acme(_) => Ok(Some(data_dir.ingress_authority()?)),
         Certificate::None | Certificate::Files { .. } => Ok(None),
     }
 }
@@ -216,7 +225,8 @@ fn hosts(certificate: &Certificate, data_dir: &DataDir, domain: &str) -> Result<
     let bundle = match certificate {
         Certificate::None => return Ok(None),
         Certificate::Files { .. } => None,
-        Certificate::Own => {
+        // Until the authority has answered, clients need our own.
+        Certificate::Own | Certificate::Acme(_) => {
             let authority = data_dir.ingress_authority()?;
             Some(data_dir.write_bundle(authority.certificate_pem()).context("cannot write the CA bundle")?)
         }

@@ -50,4 +50,14 @@ pub(crate) struct CertificateArguments {
     /// The key of that certificate in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
+    /// The same with a certificate that the server gets by ACME, for the domain and all names below it. The domain, or its
+    /// `_acme-challenge`, must be delegated to the address of `--dns`; you agree to the authority's terms
+    #[arg(long, value_name = "EMAIL", requires = "dns", conflicts_with_all = ["tls", "tls_cert"])]
+    pub(crate) acme: Option<String>,
+    /// The authority's directory [default: that of Let's Encrypt]
+    #[arg(long, value_name = "URL", requires = "acme")]
+    pub(crate) acme_directory: Option<String>,
+    /// What to believe of that directory's certificate, in PEM [default: the roots of this host]
+    #[arg(long, value_name = "FILE", requires = "acme")]
+    pub(crate) acme_ca: Option<PathBuf>,
 }

@@ -26,6 +26,10 @@ pub(crate) async fn run(context: &Context, arguments: ServeArguments) -> Result<
 }
 
 fn certificate(arguments: CertificateArguments) -> serve::Certificate {
+    if let Some(email) = arguments.acme {
+        let directory = arguments.acme_directory.unwrap_or_else(serve::Acme::default_directory);
+        return serve::Certificate::Acme(serve::Acme { email, directory, root: arguments.acme_ca });
+    }
     match (arguments.tls, arguments.tls_cert, arguments.tls_key) {
         (_, Some(chain), Some(key)) => serve::Certificate::Files { chain, key },
         (true, ..) => serve::Certificate::Own,

@@ -6,9 +6,11 @@ use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 use hickory_proto::op::{Message, MessageType, OpCode, ResponseCode};
-use hickory_proto::rr::rdata::{A, AAAA};
+use hickory_proto::rr::rdata::{A, AAAA, TXT};
 use hickory_proto::rr::{DNSClass, Name, RData, Record, RecordType};
 use tokio::net::UdpSocket;
+
+use super::acme::Challenges;
 
 /// How long an answer may be kept: short, because the server may move to another address.
 const TTL: u32 = 60;
@@ -20,14 +22,18 @@ const LONGEST: usize = 1232;
 #[derive(Debug)]
 struct Zone {
     domain: Name,
+    /// Where an authority looks for what it has told us to say.
+    challenge: Name,
     address: IpAddr,
+    challenges: Challenges,
 }
 
-/// Answers at `listen` until dropped. `domain` may carry a port, which does not count.
+/// Answers at `listen`. `domain` may carry a port, which does not count.
 pub(super) async fn start(
     listen: SocketAddr,
     domain: &str,
     address: IpAddr,
+    challenges: Challenges,
 ) -> Result<tokio::task::AbortHandle> {
     if address.is_unspecified() {
         bail!(
@@ -46,7 +52,7 @@ pub(super) async fn start(
         .await
         .with_context(|| format!("cannot answer names on {listen}; choose another with `--dns`"))?;
     tracing::info!(%listen, %domain, %address, "answering names");
-    Ok(tokio::spawn(serve(socket, Zone { domain, address })).abort_handle())
+    Ok(tokio::spawn(serve(socket, Zone::new(domain, address, challenges)?)).abort_handle())
 }
 
 async fn serve(socket: UdpSocket, zone: Zone) {
@@ -70,6 +76,11 @@ async fn serve(socket: UdpSocket, zone: Zone) {
 // === impl Zone ===
 
 impl Zone {
+    fn new(domain: Name, address: IpAddr, challenges: Challenges) -> Result<Self> {
+        let challenge = Name::from_str("_acme-challenge")?.append_domain(&domain)?;
+        Ok(Self { domain, challenge, address, challenges })
+    }
+
     /// The answer's bytes; nothing to what is no question, for that may be somebody's answer.
     fn answer(&self, question: &[u8]) -> Option<Vec<u8>> {
         let question = Message::from_vec(question).ok()?;
@@ -89,6 +100,15 @@ impl Zone {
             return answer.to_vec().ok();
         }
         answer.metadata.authoritative = true;
+        if query.name().to_lowercase() == self.challenge.to_lowercase() {
+            if query.query_type() == RecordType::TXT {
+                for value in self.challenges.values() {
+                    let data = RData::TXT(TXT::new(vec![value]));
+                    answer.add_answer(Record::from_rdata(query.name().clone(), 0, data));
+                }
+            }
+            return answer.to_vec().ok();
+        }
         let data = match (query.query_type(), self.address) {
             (RecordType::A, IpAddr::V4(address)) => Some(RData::A(A(address))),
             (RecordType::AAAA, IpAddr::V6(address)) => Some(RData::AAAA(AAAA(address))),
@@ -108,11 +128,24 @@ mod tests {
 
     use super::*;
 
+    fn zone(domain: &str) -> Zone {
+        let challenges = Challenges::default();
+        challenges.add("one".to_owned());
+        challenges.add("two".to_owned());
+        let domain = Name::from_str(domain).expect("a name");
+        Zone::new(domain, "192.168.7.1".parse().expect("one"), challenges).expect("a zone")
+    }
+
+    #[test]
+    fn challenges_are_all_said_at_their_place() {
+        check("_acme-challenge.hood.test.", RecordType::TXT, ResponseCode::NoError, 2);
+        check("_ACME-challenge.Hood.test.", RecordType::TXT, ResponseCode::NoError, 2);
+        check("_acme-challenge.hood.test.", RecordType::A, ResponseCode::NoError, 0);
+        check("hood.test.", RecordType::TXT, ResponseCode::NoError, 0);
+    }
+
     fn ask(name: &str, kind: RecordType) -> Message {
-        let zone = Zone {
-            domain: Name::from_str("hood.test.").expect("a name"),
-            address: "192.168.7.1".parse().expect("one"),
-        };
+        let zone = zone("hood.test.");
         let mut question = Message::query();
         question.add_query(Query::query(Name::from_str(name).expect("a name"), kind));
         let answer = zone.answer(&question.to_vec().expect("bytes")).expect("an answer");
@@ -142,7 +175,7 @@ mod tests {
 
     #[test]
     fn answers_and_noise_are_not_answered() {
-        let zone = Zone { domain: Name::root(), address: "192.168.7.1".parse().expect("one") };
+        let zone = zone(".");
         let answer = ask("hood.test.", RecordType::A).to_vec().expect("bytes");
         assert_eq!(zone.answer(&answer), None);
         assert_eq!(zone.answer(b"noise"), None);

@@ -1,5 +1,6 @@
 //! The server's own certificate: from an authority of its own, or from files that somebody else renews.
 
+mod bridge;
 mod files;
 mod own;
 mod stream;
@@ -13,7 +14,9 @@ use rustls::ServerConfig;
 use rustls::server::ResolvesServerCert;
 use tokio_rustls::TlsAcceptor;
 
+use super::acme::{Acme, Place};
 use crate::local::DataDir;
+use bridge::Bridge;
 use files::Files;
 use own::Own;
 pub(super) use stream::{Plain, Stream};
@@ -26,6 +29,8 @@ pub(crate) enum Certificate {
     None,
     /// From the server's own authority, which `hood ca` prints.
     Own,
+    /// From a public authority, got by the server itself; from its own until the first comes.
+    Acme(Acme),
     /// From these files in PEM, read again when they change.
     Files {
         /// The certificate, and those between it and a root.
@@ -44,6 +49,11 @@ pub(super) fn acceptor(
     let resolver: Arc<dyn ResolvesServerCert> = match certificate {
         Certificate::None => return Ok(None),
         Certificate::Own => Arc::new(Own::new(data_dir.ingress_authority()?, names(domain))?),
+        Certificate::Acme(acme) => {
+            let own = Own::new(data_dir.ingress_authority()?, names(domain))?;
+            let place = Place::new(data_dir.path(), acme, host_of(domain));
+            Arc::new(Bridge::new(own, place.chain(), place.key()))
+        }
         Certificate::Files { chain, key } => Arc::new(Files::open(chain, key)?),
     };
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -71,7 +81,7 @@ fn names(domain: &str) -> Vec<String> {
     names
 }
 
-fn host_of(domain: &str) -> &str {
+pub(super) fn host_of(domain: &str) -> &str {
     if let Some((address, _)) = domain.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         return address;
     }
