@@ -8,7 +8,12 @@ mod ask;
 mod closed;
 mod decide;
 mod finding;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 pub mod limits;
+#[cfg(test)]
+#[path = "../../gate/src/mutate.rs"]
+mod mutate;
 mod name;
 mod pattern;
 mod policy;

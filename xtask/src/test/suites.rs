@@ -39,8 +39,9 @@ const fn minutes(n: u64) -> Duration {
 }
 
 /// All of them, in the order in which they run: cheap ones first.
-pub(super) const ALL: [Suite; 9] = [
+pub(super) const ALL: [Suite; 10] = [
     Suite { name: "unit", place: Place::Alone, limit: minutes(20), command: unit },
+    Suite { name: "mutate", place: Place::Alone, limit: minutes(10), command: mutate },
     Suite { name: "kernels", place: Place::Alone, limit: minutes(10), command: kernels },
     Suite { name: "sdk-python", place: Place::Server, limit: minutes(15), command: sdk_python },
     Suite { name: "sdk-js", place: Place::Server, limit: minutes(8), command: sdk_javascript },
@@ -86,6 +87,23 @@ fn unit(limit: Duration) -> (Command, Runner) {
         return (command, Runner::Nextest);
     }
     command.args(["test", "--quiet", "--locked", "--workspace", "--all-targets", "--no-fail-fast"]);
+    (command, Runner::CargoTest)
+}
+
+/// What reads bytes from sandboxes on their way out: the seeds of its fuzz targets with noise in them, a minute each.
+fn mutate(limit: Duration) -> (Command, Runner) {
+    let mut command = cargo(limit);
+    let packages = ["--locked", "-p", "hood-gate", "-p", "hood-policy"];
+    if is_there("cargo-nextest") {
+        command
+            .args(["nextest", "run", "--no-fail-fast", "--status-level", "slow"])
+            .args(packages)
+            .arg("noise_in_them");
+        command.env("HOOD_MUTATE_SECONDS", "60");
+        return (command, Runner::Nextest);
+    }
+    command.args(["test", "--quiet", "--no-fail-fast"]).args(packages).arg("noise_in_them");
+    command.env("HOOD_MUTATE_SECONDS", "60");
     (command, Runner::CargoTest)
 }
 

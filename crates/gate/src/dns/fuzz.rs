@@ -22,7 +22,9 @@ pub fn exchange(question: &[u8], said: &[u8]) {
     let Some(name) = &question.name else { return };
     let shown = question.text().replace('\\', "").to_ascii_lowercase();
     assert_eq!(name.as_str(), shown, "one spelling of what was asked for");
-    let labels = Labels::from_ascii(format!("{name}.")).expect("a name of ours is one on the wire");
+    let labels = name.as_str().split('.').map(str::as_bytes);
+    let mut labels = Labels::from_labels(labels).expect("a name of ours is one on the wire");
+    labels.set_fqdn(true);
     let Ok(message) = Message::from_vec(said) else { return };
     let (answer, _) = Answer::of(&message, &labels, question.kind()).without(closed);
     assert!(answer.addresses().iter().all(|(address, _)| closed(*address).is_none()));

@@ -96,5 +96,9 @@ impl Resolver {
 
 /// A name as it is asked for: whole, so that nobody adds a domain to it.
 fn labels(name: &Name) -> io::Result<Labels> {
-    Labels::from_ascii(format!("{name}.")).map_err(io::Error::other)
+    // Label by label: read as text, the library would refuse some that are on the wire, such as a leading dash.
+    let mut labels =
+        Labels::from_labels(name.as_str().split('.').map(str::as_bytes)).map_err(io::Error::other)?;
+    labels.set_fqdn(true);
+    Ok(labels)
 }
