@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
+from world import wait_until
 
 FLOOD = r"""
 import json, socket, errno, collections
@@ -63,3 +64,26 @@ print(json.dumps(len(socks)))
 """
     assert inside(sandbox, program, timeout=60) == 200
     assert memory(server) - before < 200, "MiB"
+
+
+def test_two_thousand_idle_connections_of_twenty_sandboxes_cost_little(create, server):
+    program = r"""
+import socket, time
+socks = []
+for n in range(100):
+    s = socket.create_connection(("93.184.216.34", 7), 10)
+    s.sendall(b"x"); s.recv(1)
+    socks.append(s)
+open("/tmp/ready", "w").write("100")
+time.sleep(60)
+"""
+    sandboxes = [create() for _ in range(20)]
+    before = memory(server)
+    for sandbox in sandboxes:
+        sandbox.files.write("/tmp/program.py", program)
+        sandbox.commands.run("python3 /tmp/program.py", background=True)
+    for sandbox in sandboxes:
+        assert wait_until(lambda: sandbox.files.exists("/tmp/ready"), 30)
+    grown = memory(server) - before
+    print(f"2,000 connections: {grown} MiB more")
+    assert grown < 40, "MiB"
