@@ -42,6 +42,7 @@ class Resident:
 def test_gigabytes_to_a_reader(sandbox, trial, who):
     """Everything arrives, at the reader's pace; the server holds none of it."""
     printed = PRINTED if who == "user" else PRINTED // 10
+    sandbox.set_timeout(900)  # ten gigabytes take longer than a trial's sandbox lives
     with Resident(trial.laboratory.premises) as server:
         received = stream(sandbox, f"yes | head -c {printed}", who, 850)
     assert received == printed

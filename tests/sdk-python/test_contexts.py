@@ -2,7 +2,7 @@
 
 import pytest
 from e2b import NotFoundException, SandboxException
-from helpers import ok, printed, value
+from helpers import ok, printed, until, value
 
 
 def test_contexts_are_apart(interpreter):
@@ -63,7 +63,8 @@ def test_removed_context_is_gone(interpreter):
     with pytest.raises(NotFoundException) as caught:
         interpreter.run_code("1", context=context)
     assert context.id in str(caught.value)
-    assert interpreter.commands.run(f"kill -0 {pid} 2>&1 || echo gone").stdout.rstrip().endswith("gone")
+    gone = f"kill -0 {pid} 2>&1 || echo gone"
+    assert until(lambda: interpreter.commands.run(gone).stdout.rstrip().endswith("gone"), seconds=2)
 
 
 @pytest.mark.parametrize("call", ["remove_code_context", "restart_code_context"])

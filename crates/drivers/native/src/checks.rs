@@ -9,7 +9,9 @@ use std::path::Path;
 use hood_driver_api::{Check, Isolation, Mode, Network, Standing, Wall};
 
 use crate::cgroup::Mounts;
+use crate::helper::NO_RULES;
 use crate::layer;
+use crate::network;
 use crate::rootless;
 use crate::sys::btrfs;
 
@@ -25,7 +27,7 @@ pub fn run(mode: Mode, data_dir: &Path) -> Vec<Check> {
     let mut checks = vec![kernel()];
     match mode {
         Mode::Root => {
-            checks.extend([privilege(), namespaces()]);
+            checks.extend([privilege(), with_rules(namespaces())]);
             checks.extend(controllers(&mounts));
             checks.extend([tree_kill(&mounts), disk(data_dir)]);
             checks.push(full(Wall::Idmap, "a range of ids for each sandbox"));
@@ -79,6 +81,20 @@ fn namespaces() -> Check {
     }
     let found = format!("the kernel lacks {}", missing.join(", "));
     less(Wall::Namespaces, Standing::Missing, found, "use a distribution's kernel")
+}
+
+/// The network's rules as well, which only root can try out.
+fn with_rules(namespaces: Check) -> Check {
+    if namespaces.standing != Standing::Full || rootless::mode() != Mode::Root {
+        return namespaces;
+    }
+    match network::try_out() {
+        Ok(()) => full(Wall::Namespaces, format!("{}; nf_tables", namespaces.found)),
+        Err(error) => {
+            let found = format!("the rules of a sandbox's network cannot be loaded: {error}");
+            less(Wall::Namespaces, Standing::Missing, found, NO_RULES)
+        }
+    }
 }
 
 fn controllers(mounts: &Mounts) -> Vec<Check> {

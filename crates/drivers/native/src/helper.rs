@@ -135,7 +135,7 @@ fn answer(socket: &OwnedFd) -> Result<Vec<OwnedFd>, DriverError> {
 }
 
 /// Said where the rules of a sandbox's network cannot be loaded.
-const NO_RULES: &str = "the kernel lacks a part of nf_tables: it needs nft_ct, nft_connlimit, nft_limit, nft_log, \
+pub(crate) const NO_RULES: &str = "the kernel lacks a part of nf_tables: it needs nft_ct, nft_connlimit, nft_limit, nft_log, \
     nft_chain_nat, nft_reject_inet and nfnetlink_log (`modprobe` them once to see which is missing)";
 
 /// An expression that the kernel does not know, or no `nf_tables` at all.

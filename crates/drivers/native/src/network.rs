@@ -24,6 +24,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
+use crate::sys::namespaces;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, netlink, socket_with};
 
 pub(crate) use listen::{BACKLOG, Listeners, open as listen};
@@ -102,6 +103,19 @@ impl Network {
         }
         Ok(up)
     }
+}
+
+/// Whether the kernel takes the rules: they are loaded in a network namespace of a thread's own, which ends with it.
+/// Needs root of the host.
+pub(crate) fn try_out() -> io::Result<()> {
+    let attempt = || {
+        namespaces::unshare(libc::CLONE_NEWNET)?;
+        let named =
+            |(step, error): (&str, io::Error)| io::Error::new(error.kind(), format!("{step}: {error}"));
+        Network::shipped()?.raise().map(drop).map_err(named)
+    };
+    let thread = std::thread::Builder::new().name("rules".to_owned()).spawn(attempt)?;
+    thread.join().map_err(|_| io::Error::other("the attempt panicked"))?
 }
 
 /// A network that has been put up.
