@@ -48,3 +48,16 @@ def test_a_team_s_audit_needs_its_key(api):
     assert api.get("/audit", headers={"X-API-Key": "e2b_" + "0" * 40}).status_code == 401
     answer = api.get("/audit", params={"nonsense": "1"})
     assert answer.status_code == 400
+
+
+def test_connections_that_the_sandbox_s_end_cuts_are_recorded(create, api, audit):
+    sandbox = create()
+    sandbox.commands.run("curl -s -m 60 http://93.184.216.34/stream >/dev/null", background=True)
+    assert wait_until(lambda: any(e["kind"] == "allowed" for e in audit.of(sandbox)), 5)
+    sandbox.kill()
+
+    def ended():
+        return [e for e in audit.of(sandbox) if e["kind"] == "ended" and e["to"] == "93.184.216.34:80"]
+
+    assert wait_until(lambda: bool(ended()), 3)
+    assert ended()[0]["bytes_in"] > 0

@@ -55,7 +55,8 @@ impl Drop for Buffer {
 }
 
 impl Meter {
-    fn count(&self, way: Way, bytes: usize) -> io::Result<Duration> {
+    /// Counts bytes that have passed, and charges them. Says how long to wait before more do.
+    pub(crate) fn count(&self, way: Way, bytes: usize) -> io::Result<Duration> {
         let counter = if way == Way::Out { &self.out } else { &self.into };
         counter.fetch_add(bytes as u64, Ordering::Relaxed);
         match (self.charge)(way, bytes) {

@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
 use crate::audit::{Entry, Kind};
+use crate::budget::Way;
 use crate::carry::{self, Charge, Meter, Metered};
 use crate::counts::Open;
 use crate::dial::{self, Dialer, Out};
@@ -162,6 +163,11 @@ impl Connection<'_> {
         let meter = Arc::new(self.meter());
         let cut = CancellationToken::new();
         let live = self.sandbox.live.add(self.number, known.clone(), cut.clone());
+        // The rules may have changed since they were asked for, and whoever changed them did not see this one yet.
+        let (policy, ceiling) = self.sandbox.rules();
+        if known.must_end(&policy, &ceiling) {
+            cut.cancel();
+        }
         let passage = Passage { known: &known, to: dial_to, dialer: &dialer, meter: &meter };
         let cut_short = async {
             tokio::select! {
@@ -195,7 +201,7 @@ impl Connection<'_> {
             Out::Plain(mut out) => {
                 if !first.is_empty() {
                     out.write_all(&first).await?;
-                    meter.out.fetch_add(first.len() as u64, Ordering::Relaxed);
+                    meter.count(Way::Out, first.len())?;
                 }
                 carry::plain(stream, &mut out, meter).await
             }

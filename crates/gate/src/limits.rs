@@ -4,6 +4,7 @@ use std::time::Duration;
 
 hood_limits::limits! {
     CONNECTIONS: usize = 2048, "connections that one sandbox may have open", "one more is reset, and stands in the audit";
+    FAREWELL: Duration = Duration::from_millis(500), "time for the connections of a sandbox that ends to record their ends", "they are dropped";
     FIRST_BYTES: Duration = Duration::from_secs(2), "time for a connection to say which host it is for, where the host's name decides", "it is decided on without a name";
     HELLO: usize = 32 << 10, bytes, "a TLS ClientHello that the gate reads", "the connection has no name";
     DIAL: Duration = Duration::from_secs(10), "time for opening the way to a destination, a proxy's answer included", "the connection is reset";

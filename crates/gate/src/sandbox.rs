@@ -16,7 +16,7 @@ use crate::connection::{self, Known};
 use crate::dns::{Asked, Desk, Lookups};
 use crate::door::{self, Meant};
 use crate::gate::Shared;
-use crate::limits::CONNECTIONS;
+use crate::limits::{CONNECTIONS, FAREWELL};
 
 /// Whose connections these are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,16 +102,26 @@ impl Sandbox {
             }
         }
         let desk = self.desk();
+        let until_stop = self.stop.clone();
         tasks.spawn(async move {
-            if let Err(error) = desk.serve(outlets.dns_udp, outlets.dns_tcp).await {
+            let serving = desk.serve(outlets.dns_udp, outlets.dns_tcp);
+            if let Some(Err(error)) = until_stop.run_until_cancelled(serving).await {
                 tracing::error!(%error, "names cannot be answered");
             }
         });
         if let Some(refused) = outlets.refused {
-            tasks.spawn(self.clone().hear_of_refusals(refused));
+            let (sandbox, until_stop) = (self.clone(), self.stop.clone());
+            tasks.spawn(async move {
+                until_stop.run_until_cancelled(sandbox.hear_of_refusals(refused)).await;
+            });
         }
         self.stop.cancelled().await;
-        tasks.shutdown().await;
+        self.live.cut_all();
+        // Each connection records its end, which takes it no time; then whatever is left is dropped.
+        let ends = async { while tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(FAREWELL, ends).await.is_err() {
+            tasks.shutdown().await;
+        }
     }
 
     /// Every connection is a task of this one, so that dropping it drops them.
@@ -119,6 +129,7 @@ impl Sandbox {
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
+                () = self.stop.cancelled() => break,
                 (stream, to) = door::next(&listener, meant) => {
                     if connections.len() < CONNECTIONS {
                         connections.spawn(connection::serve(self.clone(), stream, to));
@@ -129,6 +140,8 @@ impl Sandbox {
                 Some(_ended) = connections.join_next() => {}
             }
         }
+        drop(listener);
+        while connections.join_next().await.is_some() {}
     }
 
     fn desk(self: &Arc<Self>) -> Desk {
@@ -191,6 +204,12 @@ impl Live {
     pub(crate) fn add(&self, number: u64, known: Known, cut: CancellationToken) -> Lives<'_> {
         self.lock().insert(number, (known, cut));
         Lives { live: self, number }
+    }
+
+    fn cut_all(&self) {
+        for (_, cut) in self.lock().values() {
+            cut.cancel();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, (Known, CancellationToken)>> {
