@@ -1,8 +1,12 @@
 """Cells of the bash kernel."""
 
+import sys
 import unittest
 
-from harness import Kernel
+from harness import KERNELS, Kernel
+
+sys.path.insert(0, str(KERNELS / "bash"))
+from hood_bash.shell import Shell, ShellEnded  # noqa: E402
 
 
 class Bash(unittest.TestCase):
@@ -90,6 +94,14 @@ class Bash(unittest.TestCase):
             self.assertIn(told, outcome.error["value"])
             self.assertNotIn("no\n", outcome.stdout)
             self.assertEqual(self.run_cell("echo ${marker:-gone}; pwd").stdout, f"gone\n{self.kernel.home}\n")
+
+    def test_a_shell_that_is_gone_before_it_is_asked_can_be_closed(self):
+        shell = Shell(lambda: False)
+        shell._process.kill()
+        shell._process.wait()
+        with self.assertRaises(ShellEnded):
+            shell.run("true")
+        shell.close()  # with a line still unwritten
 
     def test_odd_settings_of_the_user_do_not_reach_us(self):
         for code in (

@@ -7,6 +7,7 @@ alone; the user's code comes over a memory file and is `eval`ed with stdin from 
 that an open quote or a here-document ends with its cell, and `cat` cannot eat our lines.
 """
 
+import contextlib
 import os
 import pty
 import select
@@ -100,7 +101,9 @@ class Shell:
         for fd in (self._code, self._status, self._pidfd, self._terminal):
             if fd is not None:
                 os.close(fd)
-        self._process.stdin.close()
+        # Closing writes what is still buffered, and nobody reads it any more.
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
 
     # --- the process
 
