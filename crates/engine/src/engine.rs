@@ -14,6 +14,7 @@ mod meter;
 mod pause;
 mod read;
 mod recover;
+mod snapshot;
 mod stop;
 mod timers;
 
@@ -29,11 +30,13 @@ use tokio_util::sync::DropGuard;
 pub use self::link::Link;
 pub use self::pause::Woken;
 pub use self::recover::Recovered;
+pub use self::snapshot::Fork;
 use crate::deadline::Deadlines;
 use crate::journal::Journal;
 use crate::lifecycle::Event;
 use crate::metrics::Metrics;
 use crate::ports::{Clock, Entropy, Gate, Store, Templates};
+use crate::snapshot::Snapshots;
 use crate::table::Table;
 use crate::tasks::Tasks;
 use crate::{AtDeadline, LookupError, Record, TeamId, Why, limits};
@@ -126,6 +129,7 @@ struct Shared {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     table: Table,
+    snapshots: Snapshots,
     deadlines: Deadlines,
     journal: Journal,
     metrics: Metrics,
@@ -192,6 +196,7 @@ impl Engine {
             clock,
             entropy,
             table: Table::default(),
+            snapshots: Snapshots::default(),
             deadlines: Deadlines::default(),
             journal,
             metrics: Metrics::default(),

@@ -1,6 +1,6 @@
 //! Errors that a caller can act on. Dialects translate [`Kind`], never text.
 
-use hood_driver_api::{DialError, DriverError, SandboxId};
+use hood_driver_api::{DialError, DriverError, SandboxId, SnapshotId};
 
 use crate::ports::StoreError;
 
@@ -115,6 +115,24 @@ pub enum LookupError {
     /// It runs, and the call needs a paused one.
     #[error("sandbox `{0}` is running")]
     NotPaused(SandboxId),
+    /// It is still being created.
+    #[error("sandbox `{0}` does not run yet")]
+    NotRunning(SandboxId),
+    /// No such snapshot.
+    #[error("snapshot `{0}` not found")]
+    UnknownSnapshot(String),
+    /// It was made of a sandbox of another template.
+    #[error("snapshot `{0}` belongs to another template, or to another build of it")]
+    OtherTemplate(SnapshotId),
+    /// No snapshot may be called like a template.
+    #[error("`{0}` is the name of a template")]
+    NameTaken(String),
+    /// There are as many as there may be.
+    #[error("{limit} snapshots are kept on this node, as many as there may be")]
+    TooManySnapshots {
+        /// How many may.
+        limit: usize,
+    },
     /// The store failed.
     #[error("sandbox could not be recorded")]
     Store(#[source] StoreError),
@@ -208,7 +226,13 @@ impl Explain for LookupError {
         match self {
             Self::NotFound { .. } => Kind::NotFound,
             Self::OutOfBounds { .. } | Self::Policy(_) => Kind::Invalid,
-            Self::Paused(_) | Self::NotPaused(_) => Kind::Conflict,
+            Self::UnknownSnapshot(_) => Kind::NotFound,
+            Self::Paused(_)
+            | Self::NotPaused(_)
+            | Self::NotRunning(_)
+            | Self::OtherTemplate(_)
+            | Self::NameTaken(_) => Kind::Conflict,
+            Self::TooManySnapshots { .. } => Kind::Exhausted,
             Self::Store(source) => store_kind(source),
             Self::Driver(source) => driver_kind(source),
         }
@@ -222,6 +246,13 @@ impl Explain for LookupError {
             Self::OutOfBounds { .. } | Self::Policy(_) => None,
             Self::Paused(_) => Some("`connect` to it, which resumes it".into()),
             Self::NotPaused(_) => Some("`connect` to it".into()),
+            Self::NotRunning(_) => Some("wait until its create call has returned".into()),
+            Self::UnknownSnapshot(_) => Some("`hood snapshot list` shows what there is".into()),
+            Self::OtherTemplate(snapshot) => {
+                Some(format!("create a sandbox from it: `hood sandbox create {snapshot}`"))
+            }
+            Self::NameTaken(_) => Some("choose another name".into()),
+            Self::TooManySnapshots { .. } => Some("delete one with `hood snapshot delete ID`".into()),
             Self::Store(source) => store_step(source),
             Self::Driver(source) => driver_step(source),
         }
@@ -250,7 +281,7 @@ impl Explain for ConnectError {
 
 fn driver_kind(error: &DriverError) -> Kind {
     match error {
-        DriverError::Unknown(_) => Kind::NotFound,
+        DriverError::Unknown(_) | DriverError::NoSnapshot(_) => Kind::NotFound,
         DriverError::Exhausted { .. } => Kind::Exhausted,
         DriverError::Step { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => Kind::NoSpace,
         DriverError::Template(_)
@@ -268,6 +299,7 @@ fn driver_step(error: &DriverError) -> Option<String> {
             Some("free space in the data directory".into())
         }
         DriverError::Unknown(_)
+        | DriverError::NoSnapshot(_)
         | DriverError::Exhausted { .. }
         | DriverError::Step { .. }
         | DriverError::Guest(_) => None,

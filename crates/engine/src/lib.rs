@@ -14,15 +14,21 @@ pub mod limits;
 mod metrics;
 pub mod ports;
 mod record;
+mod snapshot;
 mod table;
 mod tasks;
 
-pub use engine::{Config, Engine, Link, NewSandbox, Recovered, ResourceAsk, Woken, World};
+pub use engine::{Config, Engine, Fork, Link, NewSandbox, Recovered, ResourceAsk, Woken, World};
 pub use error::{ConnectError, CreateError, Explain, Kind, LookupError, RecoverError};
-pub use hood_driver_api::{ByteStream, Bytes, Isolation, MilliCpu, Outlets, Resources, RootMode, SandboxId};
+pub use hood_driver_api::{
+    ByteStream, Bytes, Isolation, MilliCpu, Origin, Outlets, Resources, RootFs, RootMode, SandboxId,
+    SnapshotId,
+};
 pub use hood_policy::Policy;
 pub use journal::{LogLine, LogQuery};
 pub use metrics::{Counts, Histogram, Sample};
 pub use record::{
-    AtDeadline, End, Filter, Order, Page, Pause, Phase, Record, State, TeamId, Template, Token, Why,
+    AtDeadline, Blueprint, End, Filter, Keep, Order, Page, Pause, Phase, Record, State, TeamId, Template,
+    Token, Why,
 };
+pub use snapshot::{Snapshot, SnapshotFilter, SnapshotName};

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //!             Built      Pause · Expire (due, where the deadline pauses)
-//!  Creating ─────────▶ Running ◀──────────▶ Paused
-//!     │                  │        Resume      │ End
+//!  Creating ─────────▶ Running ◀──────────▶ Paused ◀┐
+//!     │                  │        Resume      │  └─┘ Restore (where only files are kept)
+//!     │                  │                    │ End
 //!     │                  ▼ End · Expire (due) ▼
 //!     │                Ended { removed: false }
 //!     │                                                    ▲        │ Removed
@@ -11,7 +12,8 @@
 //!                                                          Ended { removed: true }
 //! ```
 //!
-//! * What the driver cannot freeze or thaw is written back as it was ([`Event::Undone`]).
+//! * What the driver cannot freeze, thaw, build again or restore is written back as it was ([`Event::Undone`]). Where it
+//!   could not end the processes of a sandbox that was to keep only files, they may be gone: the sandbox ends.
 //! * An ended sandbox stays ended; only `removed` changes, once, and only from false to true.
 //! * `next` is written to the store before any effect runs, and only if `prev` is still what is stored.
 //! * Every life sees [`Effect::Destroy`] exactly once. While a sandbox is being built its builder holds the walls: an
@@ -21,10 +23,11 @@
 
 use std::collections::BTreeMap;
 
+use hood_driver_api::{Bytes, SnapshotId};
 use hood_policy::Policy;
 use time::OffsetDateTime;
 
-use crate::{AtDeadline, End, Pause, Record, State, Why};
+use crate::{AtDeadline, End, Keep, Pause, Record, State, Why};
 
 /// Something that happened to a sandbox, or that somebody asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,11 +37,13 @@ pub enum Event {
     /// The driver could not do it; the text says at which step.
     BuildFailed(String),
     /// Stand still.
-    Pause,
+    Pause(Keep),
     /// Go on, with this deadline.
     Resume(OffsetDateTime),
-    /// The driver could not do it: as it was before, with this deadline.
-    Undone(State),
+    /// Begin again from a snapshot of this size.
+    Restore(SnapshotId, Bytes),
+    /// The driver could not do it: all is as in this earlier record.
+    Undone(Box<Record>),
     /// It is over for this reason.
     End(Why),
     /// The deadline may have passed.
@@ -61,7 +66,7 @@ pub enum Event {
 }
 
 /// What must be done once `next` is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Take a first sample.
     Measure,
@@ -71,6 +76,12 @@ pub enum Effect {
     Freeze,
     /// Have the driver let them go on.
     Thaw,
+    /// Have the driver end its processes and keep what it has written.
+    Rest,
+    /// Have the driver build it again around that.
+    Rebuild,
+    /// Have the driver put a copy of a snapshot in the place of that.
+    Restore(SnapshotId),
     /// Abort every stream into the sandbox, and at its end every one out of it.
     Cut,
     /// Have the driver remove it.
@@ -93,10 +104,12 @@ pub enum Refusal {
     Ended(Why),
     /// The deadline has not come, or does not count yet.
     NotDue,
-    /// It stands still.
+    /// It is paused.
     Paused,
-    /// It does not stand still.
+    /// It is not paused.
     NotPaused,
+    /// It is paused, but with memory, which the event cannot leave in place.
+    HasMemory,
     /// The event belongs to another state: a fault of the engine.
     Misplaced,
 }
@@ -106,7 +119,7 @@ pub fn step(prev: &Record, event: Event, now: OffsetDateTime) -> Result<Step, Re
     match &prev.state {
         State::Creating => creating(prev, event, now),
         State::Running => running(prev, event, now),
-        State::Paused(_) => paused(prev, event, now),
+        State::Paused(pause) => paused(prev, pause.keep, event, now),
         State::Ended(end) => ended(prev, end, event),
     }
 }
@@ -125,8 +138,8 @@ fn creating(prev: &Record, event: Event, now: OffsetDateTime) -> Result<Step, Re
         Event::SetDeadline(at) => Ok(deadline(prev, at)),
         Event::ExtendDeadline(at) => Ok(deadline(prev, at.max(prev.deadline))),
         Event::SetPolicy { policy, notes, internet } => Ok(reaching(prev, policy, notes, internet)),
-        Event::Expire | Event::Pause => Err(Refusal::NotDue),
-        Event::Resume(_) => Err(Refusal::NotPaused),
+        Event::Expire | Event::Pause(_) => Err(Refusal::NotDue),
+        Event::Resume(_) | Event::Restore(..) => Err(Refusal::NotPaused),
         Event::Removed | Event::Undone(_) => Err(Refusal::Misplaced),
     }
 }
@@ -137,11 +150,12 @@ fn running(prev: &Record, event: Event, now: OffsetDateTime) -> Result<Step, Ref
         Event::End(why) => Ok(end(prev, why, now, gone())),
         Event::Expire if prev.deadline <= now => Ok(match prev.at_deadline {
             AtDeadline::End => end(prev, Why::Deadline, now, gone()),
-            AtDeadline::Pause => pause(prev, now),
+            AtDeadline::Pause => pause(prev, Keep::Memory, now),
+            AtDeadline::PauseFiles => pause(prev, Keep::Files, now),
         }),
-        Event::Pause => Ok(pause(prev, now)),
-        Event::Resume(_) => Err(Refusal::NotPaused),
-        Event::Undone(state) => Ok(Step { next: Record { state, ..prev.clone() }, effects: Vec::new() }),
+        Event::Pause(keep) => Ok(pause(prev, keep, now)),
+        Event::Resume(_) | Event::Restore(..) => Err(Refusal::NotPaused),
+        Event::Undone(before) => Ok(Step { next: *before, effects: Vec::new() }),
         Event::Expire => Err(Refusal::NotDue),
         Event::SetDeadline(at) => Ok(deadline(prev, at)),
         Event::ExtendDeadline(at) => Ok(deadline(prev, at.max(prev.deadline))),
@@ -150,16 +164,25 @@ fn running(prev: &Record, event: Event, now: OffsetDateTime) -> Result<Step, Ref
     }
 }
 
-fn paused(prev: &Record, event: Event, now: OffsetDateTime) -> Result<Step, Refusal> {
+fn paused(prev: &Record, keep: Keep, event: Event, now: OffsetDateTime) -> Result<Step, Refusal> {
     match event {
         Event::Resume(deadline) => {
             let next = Record { state: State::Running, deadline, ..prev.clone() };
-            Ok(Step { next, effects: vec![Effect::Thaw] })
+            let go_on = match keep {
+                Keep::Memory => Effect::Thaw,
+                Keep::Files => Effect::Rebuild,
+            };
+            Ok(Step { next, effects: vec![go_on] })
         }
-        Event::Undone(state) => Ok(Step { next: Record { state, ..prev.clone() }, effects: Vec::new() }),
+        Event::Restore(..) if keep == Keep::Memory => Err(Refusal::HasMemory),
+        Event::Restore(snapshot, inherited) => {
+            let next = Record { inherited, ..prev.clone() };
+            Ok(Step { next, effects: vec![Effect::Restore(snapshot)] })
+        }
+        Event::Undone(before) => Ok(Step { next: *before, effects: Vec::new() }),
         Event::End(why) => Ok(end(prev, why, now, vec![Effect::Cut, Effect::Destroy])),
         Event::SetPolicy { policy, notes, internet } => Ok(reaching(prev, policy, notes, internet)),
-        Event::Pause | Event::SetDeadline(_) | Event::ExtendDeadline(_) => Err(Refusal::Paused),
+        Event::Pause(_) | Event::SetDeadline(_) | Event::ExtendDeadline(_) => Err(Refusal::Paused),
         Event::Expire => Err(Refusal::NotDue),
         Event::Built | Event::BuildFailed(_) | Event::Removed => Err(Refusal::Misplaced),
     }
@@ -177,8 +200,9 @@ fn ended(prev: &Record, end: &End, event: Event) -> Result<Step, Refusal> {
         Event::Built | Event::BuildFailed(_) | Event::Undone(_) => Err(Refusal::Misplaced),
         Event::End(_)
         | Event::Expire
-        | Event::Pause
+        | Event::Pause(_)
         | Event::Resume(_)
+        | Event::Restore(..)
         | Event::SetDeadline(_)
         | Event::ExtendDeadline(_)
         | Event::SetPolicy { .. } => Err(Refusal::Ended(end.why.clone())),
@@ -190,9 +214,13 @@ fn end(prev: &Record, why: Why, at: OffsetDateTime, effects: Vec<Effect>) -> Ste
 }
 
 /// The processes stop first: what a client is told must not be followed by a word of the sandbox.
-fn pause(prev: &Record, at: OffsetDateTime) -> Step {
-    let next = Record { state: State::Paused(Pause { at }), ..prev.clone() };
-    Step { next, effects: vec![Effect::Freeze, Effect::Cut] }
+fn pause(prev: &Record, keep: Keep, at: OffsetDateTime) -> Step {
+    let next = Record { state: State::Paused(Pause { at, keep }), ..prev.clone() };
+    let stop = match keep {
+        Keep::Memory => Effect::Freeze,
+        Keep::Files => Effect::Rest,
+    };
+    Step { next, effects: vec![stop, Effect::Cut] }
 }
 
 fn deadline(prev: &Record, deadline: OffsetDateTime) -> Step {

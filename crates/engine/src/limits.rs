@@ -20,6 +20,10 @@ hood_limits::limits! {
     NOTES: Bytes = Bytes::kib(64), "a dialect's notes on one sandbox, as JSON", "create is refused";
     BUILD: Duration = Duration::from_secs(30), "time to build one sandbox", "the sandbox ends as not built";
     FREEZE: Duration = Duration::from_secs(10), "time for stopping a sandbox's processes, or letting them go on", "it stays as it was, and the call fails";
+    CAPTURE: Duration = Duration::from_secs(60), "time for one step of the driver with a sandbox's files: to keep, to restore or to remove them", "the call fails, nothing is kept";
+    SNAPSHOTS: usize = 1000, "snapshots on one node", "the call is refused";
+    SNAPSHOT_NAME: usize = 128, bytes, "a snapshot's name, with its tag", "the call is refused";
+    FORKS: usize = 100, "children of one fork", "the call is refused";
     AUTO_RESUME: Duration = Duration::from_secs(300), "life of a sandbox that traffic has woken", "its deadline", "set-timeout";
     DIAL: Duration = Duration::from_secs(10), "time to open a stream into a sandbox", "the stream is refused";
     USAGE: Duration = Duration::from_secs(2), "time to read one sandbox's usage", "that sample is left out";

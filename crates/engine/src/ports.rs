@@ -1,11 +1,11 @@
 //! What the engine needs from the world, in its own words.
 
 use async_trait::async_trait;
-use hood_driver_api::{Outlets, SandboxId};
+use hood_driver_api::{Outlets, SandboxId, SnapshotId};
 use hood_policy::Policy;
 use time::OffsetDateTime;
 
-use crate::{LogLine, LogQuery, Record, Sample, TeamId, Template};
+use crate::{LogLine, LogQuery, Record, Sample, Snapshot, TeamId, Template};
 
 /// Where records are kept. When a write's future ends, the write survives the death of this process.
 #[async_trait]
@@ -39,6 +39,15 @@ pub trait Store: Send + Sync {
         from: OffsetDateTime,
         to: OffsetDateTime,
     ) -> Result<Vec<Sample>, StoreError>;
+
+    /// Writes snapshots, new and changed ones: all or none.
+    async fn write_snapshots(&self, snapshots: &[Snapshot]) -> Result<(), StoreError>;
+
+    /// Forgets a snapshot; succeeds on what is not there.
+    async fn remove_snapshot(&self, id: &SnapshotId) -> Result<(), StoreError>;
+
+    /// Every snapshot.
+    async fn snapshots(&self) -> Result<Vec<Snapshot>, StoreError>;
 
     /// The team an API key (given as its SHA-256) belongs to.
     async fn team_of(&self, key_hash: &[u8; 32]) -> Result<Option<TeamId>, StoreError>;

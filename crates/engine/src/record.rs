@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
-use hood_driver_api::{Resources, RootFs, SandboxId};
+use hood_driver_api::{Bytes, Origin, Resources, RootFs, RootMode, SandboxId};
 use hood_policy::Policy;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
@@ -45,6 +46,12 @@ pub struct Record {
     pub deadline: OffsetDateTime,
     /// What it may use.
     pub resources: Resources,
+    /// What it was built from.
+    #[serde(default)]
+    pub blueprint: Arc<Blueprint>,
+    /// Of what it has written so much came from a snapshot.
+    #[serde(default)]
+    pub inherited: Bytes,
     /// The caller's labels.
     pub metadata: BTreeMap<String, String>,
     /// Opens its guest.
@@ -64,6 +71,19 @@ pub struct Record {
     pub notes: BTreeMap<String, serde_json::Value>,
 }
 
+/// Everything but ids and ceilings that is needed to build a sandbox again, or another like it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Blueprint {
+    /// The template's files.
+    pub root: RootFs,
+    /// Whether the root filesystem may be written.
+    pub root_mode: RootMode,
+    /// Environment of every process, the template's included.
+    pub envs: BTreeMap<String, String>,
+    /// Who runs things.
+    pub account: hood_wire::Account,
+}
+
 /// Where a sandbox stands in its life.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
@@ -72,7 +92,7 @@ pub enum State {
     Creating,
     /// Its guest answers.
     Running,
-    /// Its processes stand still, with everything that they have in memory. No deadline counts.
+    /// Its processes stand still, or there are none. No deadline counts.
     Paused(Pause),
     /// It is over. The record stays as a tombstone for [`crate::limits::TOMBSTONE`].
     Ended(End),
@@ -85,16 +105,32 @@ pub enum AtDeadline {
     /// It ends.
     #[default]
     End,
-    /// It is paused.
+    /// It is paused with all it has in memory.
     Pause,
+    /// It is paused, and keeps only files.
+    PauseFiles,
 }
 
-/// A sandbox that stands still.
+/// A paused sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pause {
     /// Since when.
     #[serde(with = "time::serde::rfc3339")]
     pub at: OffsetDateTime,
+    /// What it has kept.
+    #[serde(default)]
+    pub keep: Keep,
+}
+
+/// What a paused sandbox keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Keep {
+    /// Processes, with memory, open files and listeners: they stand still.
+    #[default]
+    Memory,
+    /// What is written. Its processes have ended; it starts anew when it is resumed.
+    Files,
 }
 
 /// How it ended.
@@ -141,9 +177,22 @@ impl Record {
         self.state == State::Running
     }
 
-    /// Whether it stands still.
+    /// Whether it is paused.
     pub fn is_paused(&self) -> bool {
-        matches!(self.state, State::Paused(_))
+        self.paused().is_some()
+    }
+
+    /// What it keeps, if it is paused.
+    pub fn paused(&self) -> Option<Keep> {
+        match self.state {
+            State::Paused(Pause { keep, .. }) => Some(keep),
+            State::Creating | State::Running | State::Ended(_) => None,
+        }
+    }
+
+    /// Whether it may have processes, running or not.
+    pub fn has_processes(&self) -> bool {
+        self.ended().is_none() && self.paused() != Some(Keep::Files)
     }
 }
 
@@ -185,6 +234,8 @@ pub struct Template {
     pub created_at: OffsetDateTime,
     /// Its files.
     pub root: RootFs,
+    /// What its sandboxes begin with, besides.
+    pub origin: Origin,
     /// What its sandboxes get unless the create call says otherwise.
     pub resources: Resources,
     /// Environment from the recipe.

@@ -9,8 +9,12 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use crate::limits::BUSY;
 
 /// The schema's versions, oldest first; `user_version` in the file counts those applied.
-const MIGRATIONS: &[&str] =
-    &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+];
 
 /// The file cannot be used as a store.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use hood_engine::ports::{Store, StoreError};
-use hood_engine::{LogLine, LogQuery, Order, Record, Sample, SandboxId, TeamId};
+use hood_engine::{LogLine, LogQuery, Order, Record, Sample, SandboxId, Snapshot, SnapshotId, TeamId};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use time::OffsetDateTime;
 
@@ -75,6 +75,24 @@ impl Store for SqliteStore {
     ) -> Result<Vec<Sample>, StoreError> {
         let id = id.clone();
         self.reader.run("reading samples", move |db| samples(db, &id, from, to)).await
+    }
+
+    async fn write_snapshots(&self, snapshots: &[Snapshot]) -> Result<(), StoreError> {
+        let snapshots = snapshots.to_vec();
+        self.writer.run("writing a snapshot", move |db| write_snapshots(db, &snapshots)).await
+    }
+
+    async fn remove_snapshot(&self, id: &SnapshotId) -> Result<(), StoreError> {
+        let id = id.clone();
+        let remove = move |db: &mut Connection| {
+            db.execute("DELETE FROM snapshot WHERE id = ?1", (id.as_str(),))?;
+            Ok(())
+        };
+        self.writer.run("forgetting a snapshot", remove).await
+    }
+
+    async fn snapshots(&self) -> Result<Vec<Snapshot>, StoreError> {
+        self.reader.run("reading all snapshots", read_snapshots).await
     }
 
     async fn team_of(&self, key_hash: &[u8; 32]) -> Result<Option<TeamId>, StoreError> {
@@ -154,6 +172,22 @@ fn append(
         }
     }
     Ok(transaction.commit()?)
+}
+
+fn write_snapshots(db: &mut Connection, snapshots: &[Snapshot]) -> Result<(), Failure> {
+    let transaction = db.transaction()?;
+    for snapshot in snapshots {
+        transaction
+            .prepare_cached("INSERT OR REPLACE INTO snapshot (id, record) VALUES (?1, ?2)")?
+            .execute((snapshot.id.as_str(), serde_json::to_string(snapshot)?))?;
+    }
+    Ok(transaction.commit()?)
+}
+
+fn read_snapshots(db: &mut Connection) -> Result<Vec<Snapshot>, Failure> {
+    let mut query = db.prepare("SELECT record FROM snapshot ORDER BY id")?;
+    let texts = query.query_map((), |row| row.get::<_, String>(0))?;
+    texts.map(|text| Ok(serde_json::from_str(&text?)?)).collect()
 }
 
 /// Reads in order and stops at the limit; what a line must have is said in one place, [`LogQuery::wants`].

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use hood_driver_api::{
-    ByteStream, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Isolation, Mode,
-    Network, Outlets, RootFs, SandboxId, Spec, Standing, Usage, Wall,
+    ByteStream, Captured, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Isolation,
+    Mode, Network, Origin, Outlets, RootFs, SandboxId, SnapshotId, Spec, Standing, Still, Usage, Wall,
 };
 use hood_wire::GuestEvent;
 use tokio::io::DuplexStream;
@@ -24,6 +24,14 @@ pub enum Call {
     Freeze,
     /// `thaw`
     Thaw,
+    /// `rest`
+    Rest,
+    /// `capture`
+    Capture,
+    /// `restore`
+    Restore,
+    /// `discard`
+    Discard,
     /// `connect`
     Connect,
     /// `usage`
@@ -58,6 +66,8 @@ struct State {
     calls: Vec<(Call, Option<SandboxId>)>,
     standing: HashMap<SandboxId, (Spec, EventSink)>,
     frozen: HashSet<SandboxId>,
+    resting: HashSet<SandboxId>,
+    snapshots: HashSet<SnapshotId>,
     at_work: HashMap<(Call, SandboxId), usize>,
     broken_rules: Vec<String>,
     usage: Usage,
@@ -146,6 +156,16 @@ impl FakeDriver {
         self.lock().frozen.contains(id)
     }
 
+    /// The sandboxes of which nothing is left but what they have written.
+    pub fn resting(&self) -> Vec<SandboxId> {
+        self.lock().resting.iter().cloned().collect()
+    }
+
+    /// The snapshots that there are.
+    pub fn kept(&self) -> HashSet<SnapshotId> {
+        self.lock().snapshots.clone()
+    }
+
     /// How often a method was called.
     pub fn count(&self, call: Call) -> usize {
         self.lock().calls.iter().filter(|(of, _)| *of == call).count()
@@ -205,7 +225,15 @@ impl Driver for FakeDriver {
     async fn create(&self, spec: Spec, events: EventSink) -> Result<Outlets, DriverError> {
         let _at_work = AtWork::begin(self, Call::Create, &spec.id);
         self.enter(Call::Create, Some(&spec.id)).await?;
-        self.lock().standing.insert(spec.id.clone(), (spec, events));
+        let mut state = self.lock();
+        match &spec.origin {
+            Origin::Empty => {}
+            Origin::Kept { .. } if state.resting.remove(&spec.id) => {}
+            Origin::Snapshot { id, .. } if state.snapshots.contains(id) => {}
+            Origin::Kept { .. } => return Err(DriverError::Unknown(spec.id)),
+            Origin::Snapshot { id, .. } => return Err(DriverError::NoSnapshot(id.clone())),
+        }
+        state.standing.insert(spec.id.clone(), (spec, events));
         Ok(Outlets::default())
     }
 
@@ -215,6 +243,7 @@ impl Driver for FakeDriver {
         let mut state = self.lock();
         state.standing.remove(id);
         state.frozen.remove(id);
+        state.resting.remove(id);
         Ok(())
     }
 
@@ -247,6 +276,52 @@ impl Driver for FakeDriver {
         Ok(())
     }
 
+    async fn rest(&self, id: &SandboxId) -> Result<(), DriverError> {
+        self.enter(Call::Rest, Some(id)).await?;
+        let mut state = self.lock();
+        if state.standing.remove(id).is_none() {
+            return Err(DriverError::Unknown(id.clone()));
+        }
+        state.resting.insert(id.clone());
+        Ok(())
+    }
+
+    async fn capture(&self, id: &SandboxId, to: &SnapshotId, still: Still) -> Result<Captured, DriverError> {
+        self.enter(Call::Capture, Some(id)).await?;
+        let mut state = self.lock();
+        let stands = match still {
+            Still::Meanwhile => state.standing.contains_key(id) && !state.frozen.contains(id),
+            Still::Frozen => state.frozen.contains(id),
+            Still::AtRest { .. } => state.resting.contains(id),
+        };
+        if !stands {
+            state.broken_rules.push(format!("capture of {id}, which is not {still:?}"));
+            return Err(DriverError::Unknown(id.clone()));
+        }
+        state.snapshots.insert(to.clone());
+        Ok(Captured::default())
+    }
+
+    async fn restore(&self, id: &SandboxId, from: &SnapshotId) -> Result<(), DriverError> {
+        self.enter(Call::Restore, Some(id)).await?;
+        let state = self.lock();
+        match (state.resting.contains(id), state.snapshots.contains(from)) {
+            (true, true) => Ok(()),
+            (false, _) => Err(DriverError::Unknown(id.clone())),
+            (_, false) => Err(DriverError::NoSnapshot(from.clone())),
+        }
+    }
+
+    async fn discard(&self, snapshot: &SnapshotId) -> Result<(), DriverError> {
+        self.enter(Call::Discard, None).await?;
+        self.lock().snapshots.remove(snapshot);
+        Ok(())
+    }
+
+    async fn snapshots(&self) -> Result<Vec<SnapshotId>, DriverError> {
+        Ok(self.lock().snapshots.iter().cloned().collect())
+    }
+
     async fn usage(&self, id: &SandboxId) -> Result<Usage, DriverError> {
         self.enter(Call::Usage, Some(id)).await?;
         let state = self.lock();
@@ -255,7 +330,9 @@ impl Driver for FakeDriver {
 
     async fn sweep(&self) -> Result<usize, DriverError> {
         self.enter(Call::Sweep, None).await?;
-        Ok(std::mem::take(&mut self.lock().standing).len())
+        let mut state = self.lock();
+        state.resting.clear();
+        Ok(std::mem::take(&mut state.standing).len())
     }
 
     fn checks(&self) -> Vec<Check> {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use hood_engine::ports::{Store, StoreError};
-use hood_engine::{LogLine, LogQuery, Order, Record, Sample, SandboxId, TeamId};
+use hood_engine::{LogLine, LogQuery, Order, Record, Sample, SandboxId, Snapshot, SnapshotId, TeamId};
 use time::OffsetDateTime;
 use tokio::task::yield_now;
 
@@ -21,6 +21,7 @@ struct Contents {
     records: HashMap<SandboxId, Record>,
     logs: Vec<(SandboxId, LogLine)>,
     samples: Vec<(SandboxId, Sample)>,
+    snapshots: HashMap<SnapshotId, Snapshot>,
     keys: HashMap<[u8; 32], TeamId>,
     full: bool,
 }
@@ -136,6 +137,28 @@ impl Store for MemoryStore {
         let contents = self.lock();
         let wanted = contents.samples.iter().filter(|(of, s)| of == id && s.at >= from && s.at <= to);
         Ok(wanted.map(|(_, sample)| sample.clone()).collect())
+    }
+
+    async fn write_snapshots(&self, snapshots: &[Snapshot]) -> Result<(), StoreError> {
+        let new =
+            snapshots.iter().map(|snapshot| (snapshot.id.clone(), snapshot.clone())).collect::<Vec<_>>();
+        self.write(|contents| {
+            contents.snapshots.extend(new);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn remove_snapshot(&self, id: &SnapshotId) -> Result<(), StoreError> {
+        self.write(|contents| {
+            contents.snapshots.remove(id);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn snapshots(&self) -> Result<Vec<Snapshot>, StoreError> {
+        Ok(self.lock().snapshots.values().cloned().collect())
     }
 
     async fn team_of(&self, key_hash: &[u8; 32]) -> Result<Option<TeamId>, StoreError> {

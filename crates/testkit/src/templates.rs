@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use hood_driver_api::RootFs;
 use hood_engine::ports::Templates;
-use hood_engine::{Bytes, MilliCpu, Resources, Template};
+use hood_engine::{Bytes, MilliCpu, Origin, Resources, Template};
 use hood_wire::Account;
 
 /// A fixed list of templates.
@@ -26,6 +26,7 @@ pub fn template(name: &str) -> Template {
         name: name.into(),
         created_at: time::OffsetDateTime::UNIX_EPOCH,
         root: RootFs { key: name.into(), layers: Vec::new(), nursery: None, nested_user_namespaces: false },
+        origin: Origin::Empty,
         resources: Resources {
             memory: Bytes::mib(512),
             cpu: MilliCpu::cores(1),

@@ -32,7 +32,7 @@ pub struct GuestConfig {
 }
 
 /// The template's default account.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// A name from the template's `/etc/passwd`.
     pub user: String,

@@ -3,6 +3,7 @@
 mod absent;
 mod create;
 mod deadline;
+mod fork;
 #[cfg(fuzzing)]
 pub(crate) mod fuzz;
 mod list;
@@ -12,6 +13,7 @@ mod network;
 mod one;
 mod pause;
 mod secrets;
+mod snapshots;
 mod templates;
 
 use axum::Router;
@@ -34,6 +36,10 @@ pub(crate) fn router(app: App, local: Router) -> Router {
         .route("/v2/sandboxes/{id}/connect", post(deadline::connect_v2))
         .route("/sandboxes/{id}/resume", post(pause::resume))
         .route("/sandboxes/{id}/pause", post(pause::pause))
+        .route("/sandboxes/{id}/snapshots", post(snapshots::make))
+        .route("/sandboxes/{id}/rollback", post(snapshots::rollback))
+        .route("/sandboxes/{id}/fork", post(fork::fork))
+        .route("/snapshots", get(snapshots::list))
         .route("/sandboxes/{id}/timeout", post(deadline::set))
         .route("/sandboxes/{id}/refreshes", post(deadline::refresh))
         .route("/sandboxes/{id}/metrics", get(metrics::of_one))
@@ -45,7 +51,7 @@ pub(crate) fn router(app: App, local: Router) -> Router {
         .route("/templates", get(templates::list))
         .route("/v2/templates", get(templates::list))
         .route("/templates/aliases/{alias}", get(templates::alias))
-        .route("/templates/{id}", get(templates::detail));
+        .route("/templates/{id}", get(templates::detail).delete(templates::delete));
     absent::add(served)
         .with_state(app)
         .merge(local)

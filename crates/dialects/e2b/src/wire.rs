@@ -7,6 +7,7 @@ mod network;
 mod policy;
 mod sandbox;
 mod secret;
+mod snapshot;
 mod template;
 mod when;
 
@@ -17,6 +18,7 @@ pub(crate) use network::{Network, NetworkUpdate};
 pub(crate) use policy::policy;
 pub(crate) use sandbox::{ListedSandbox, Notes, Sandbox, SandboxDetail, mint_traffic_token};
 pub(crate) use secret::Secret;
+pub(crate) use snapshot::{Child, Snapshot};
 pub(crate) use template::{Alias, Template, TemplateWithBuilds};
 pub(crate) use when::{When, parse_time};
 

@@ -8,7 +8,7 @@ use hood_wire::GuestEvent;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
-use crate::{Bytes, Check, Isolation, Outlets, RootFs, SandboxId, Spec};
+use crate::{Bytes, Check, Isolation, Outlets, RootFs, SandboxId, SnapshotId, Spec};
 
 /// A byte stream to a port inside a sandbox.
 pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -63,6 +63,23 @@ pub trait Driver: Send + Sync {
     /// Lets the processes go on. Succeeds on what runs.
     async fn thaw(&self, id: &SandboxId) -> Result<(), DriverError>;
 
+    /// Ends every process of the sandbox and removes every trace but what it has written, which a `create` with
+    /// [`crate::Origin::Kept`] takes up and `destroy` removes. After an error its processes may be gone.
+    async fn rest(&self, id: &SandboxId) -> Result<(), DriverError>;
+
+    /// Keeps what the sandbox has written, as of one moment, under a new name; it survives the sandbox and the server.
+    /// On an error nothing is kept.
+    async fn capture(&self, id: &SandboxId, to: &SnapshotId, still: Still) -> Result<Captured, DriverError>;
+
+    /// Replaces what a sandbox at rest had written by a copy of a snapshot. On an error it is as it was.
+    async fn restore(&self, id: &SandboxId, from: &SnapshotId) -> Result<(), DriverError>;
+
+    /// Forgets a snapshot. Succeeds on what was never made, and twice.
+    async fn discard(&self, snapshot: &SnapshotId) -> Result<(), DriverError>;
+
+    /// Every snapshot that there is, those included that nobody remembers.
+    async fn snapshots(&self) -> Result<Vec<SnapshotId>, DriverError>;
+
     /// Opens a stream to a port inside. Does not check any token.
     async fn connect(&self, id: &SandboxId, port: u16) -> Result<Box<dyn ByteStream>, DialError>;
 
@@ -82,12 +99,38 @@ pub trait Driver: Send + Sync {
     fn isolation(&self) -> Isolation;
 }
 
+/// What keeps a sandbox's processes from writing while it is captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Still {
+    /// They run: they are stopped meanwhile.
+    Meanwhile,
+    /// They are stopped ([`Driver::freeze`]).
+    Frozen,
+    /// There are none ([`Driver::rest`]).
+    AtRest {
+        /// Of what it has written so much came from a snapshot.
+        inherited: Bytes,
+    },
+}
+
+/// What was captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Captured {
+    /// Its size on disk, what it shares with others included.
+    pub bytes: Bytes,
+    /// How long processes were stopped for it.
+    pub stopped: Duration,
+}
+
 /// A driver could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
     /// No such sandbox.
     #[error("no sandbox `{0}` here")]
     Unknown(SandboxId),
+    /// No such snapshot.
+    #[error("no snapshot `{0}` here")]
+    NoSnapshot(SnapshotId),
     /// A ceiling of the host or of the configuration was met.
     #[error("{what}: {limit} reached")]
     Exhausted {

@@ -1,81 +1,102 @@
-//! The id of a sandbox: the only name that crosses from engine to driver.
+//! Ids: the only names that cross from engine to driver.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// `i` and twenty lower-case letters or digits.
+/// Characters of an id after its first.
+const RANDOM: usize = 20;
+
+const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+
+/// Declares a kind of id: one letter that tells it from the other kinds, and twenty lower-case letters or digits.
 ///
 /// The alphabet is fixed by the protocol: ids become DNS labels between dashes (reference `e2b.md` 1.3), so neither a
 /// dash nor an upper-case letter may occur. It also makes an id safe as a file, cgroup and host name.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct SandboxId(String);
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $letter:literal, $error:ident, $what:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
 
-/// The text is not an id.
-#[derive(Debug, thiserror::Error)]
-#[error("`{0}` is not a sandbox id: `i` followed by 20 lower-case letters or digits")]
-pub struct ParseIdError(String);
+        /// The text is not an id of this kind.
+        #[derive(Debug, thiserror::Error)]
+        #[error("`{0}` is not a {what} id: `{letter}` followed by {RANDOM} lower-case letters or digits", what = $what, letter = $letter)]
+        pub struct $error(String);
 
-impl SandboxId {
-    /// Length of an id in characters.
-    pub const LEN: usize = 21;
+        impl $name {
+            /// Length of an id in characters.
+            pub const LEN: usize = 1 + RANDOM;
 
-    /// An id from twenty random bytes.
-    pub fn from_random(bytes: [u8; 20]) -> Self {
-        const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-        let mut id = String::with_capacity(Self::LEN);
-        id.push('i');
-        id.extend(bytes.iter().map(|b| char::from(ALPHABET[usize::from(b % 32)])));
-        Self(id)
-    }
+            /// An id from twenty random bytes.
+            pub fn from_random(bytes: [u8; RANDOM]) -> Self {
+                let mut id = String::with_capacity(Self::LEN);
+                id.push($letter);
+                id.extend(bytes.iter().map(|b| char::from(ALPHABET[usize::from(b % 32)])));
+                Self(id)
+            }
 
-    /// The id as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = $error;
+
+            fn from_str(s: &str) -> Result<Self, Self::Err> {
+                let fits = s.len() == Self::LEN
+                    && s.starts_with($letter)
+                    && s.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+                if fits { Ok(Self(s.to_owned())) } else { Err($error(s.chars().take(64).collect())) }
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = $error;
+
+            fn try_from(s: String) -> Result<Self, Self::Error> {
+                s.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
 }
 
-impl FromStr for SandboxId {
-    type Err = ParseIdError;
+id!(
+    /// A sandbox.
+    SandboxId, 'i', ParseIdError, "sandbox"
+);
 
-    fn from_str(s: &str) -> Result<Self, Self::Err> {
-        let fits = s.len() == Self::LEN
-            && s.starts_with('i')
-            && s.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-        if fits { Ok(Self(s.to_owned())) } else { Err(ParseIdError(s.chars().take(64).collect())) }
-    }
-}
-
-impl TryFrom<String> for SandboxId {
-    type Error = ParseIdError;
-
-    fn try_from(s: String) -> Result<Self, Self::Error> {
-        s.parse()
-    }
-}
-
-impl From<SandboxId> for String {
-    fn from(id: SandboxId) -> Self {
-        id.0
-    }
-}
-
-impl fmt::Display for SandboxId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+id!(
+    /// What a sandbox had written at one moment, kept.
+    SnapshotId, 's', ParseSnapshotIdError, "snapshot"
+);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn random_ids_parse() {
+    fn random_ids_parse_as_their_own_kind_alone() {
         let id = SandboxId::from_random([255; 20]);
         assert_eq!(id.as_str().parse::<SandboxId>().expect("own output"), id);
+        assert!(id.as_str().parse::<SnapshotId>().is_err());
+        assert!(SnapshotId::from_random([0; 20]).as_str().parse::<SandboxId>().is_err());
     }
 
     #[test]
@@ -90,5 +111,9 @@ mod tests {
         ] {
             assert!(bad.parse::<SandboxId>().is_err(), "{bad}");
         }
+        assert_eq!(
+            "x".parse::<SandboxId>().expect_err("no id").to_string(),
+            "`x` is not a sandbox id: `i` followed by 20 lower-case letters or digits"
+        );
     }
 }

@@ -11,9 +11,11 @@ mod outlets;
 mod spec;
 mod units;
 
-pub use driver::{ByteStream, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Usage};
-pub use ids::{ParseIdError, SandboxId};
+pub use driver::{
+    ByteStream, Captured, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Still, Usage,
+};
+pub use ids::{ParseIdError, ParseSnapshotIdError, SandboxId, SnapshotId};
 pub use isolation::{Check, Isolation, Mode, Need, Network, ParseWallError, Standing, Wall};
 pub use outlets::{Outlets, Refused};
-pub use spec::{Nursery, RootFs, RootMode, Spec};
+pub use spec::{Nursery, Origin, RootFs, RootMode, Spec};
 pub use units::{Bytes, MilliCpu, Resources};

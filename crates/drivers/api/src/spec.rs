@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use hood_wire::GuestConfig;
+use serde::{Deserialize, Serialize};
 
-use crate::{Resources, SandboxId};
+use crate::{Bytes, Resources, SandboxId, SnapshotId};
 
 /// Everything a driver needs to build one sandbox.
 #[derive(Debug, Clone)]
@@ -15,14 +16,36 @@ pub struct Spec {
     pub root: RootFs,
     /// Whether the root may be written.
     pub root_mode: RootMode,
+    /// What is written there from the start.
+    pub origin: Origin,
     /// Ceilings.
     pub resources: Resources,
     /// What the guest is told. The driver fills in `filter` and `limits.disk_bytes` (0 where it enforces none).
     pub guest: GuestConfig,
 }
 
+/// What the writable layer of a new sandbox holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Origin {
+    /// Nothing.
+    #[default]
+    Empty,
+    /// What the sandbox of this id had written when it was put to rest ([`crate::Driver::rest`]).
+    Kept {
+        /// Of which so much came from a snapshot.
+        inherited: Bytes,
+    },
+    /// A copy of a snapshot. What names a machine is made anew.
+    Snapshot {
+        /// Which.
+        id: SnapshotId,
+        /// Its size, which counts against the ceiling.
+        bytes: Bytes,
+    },
+}
+
 /// A template's root filesystem: read-only, shared by all its sandboxes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RootFs {
     /// Identity of the contents and of all fields below. Sandboxes with the same key may share a builder and a nursery.
     pub key: String,
@@ -35,7 +58,7 @@ pub struct RootFs {
 }
 
 /// A language kernel that can be forked from a warm parent.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nursery {
     /// The language, as contexts name it.
     pub language: String,
@@ -48,9 +71,10 @@ pub struct Nursery {
 }
 
 /// Whether the root filesystem may be written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum RootMode {
     /// Everything is writable, up to the disk limit.
+    #[default]
     Writable,
     /// Only this directory, `/tmp`, `/run` and `/dev/shm` are.
     ReadOnlyExcept(String),

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use hood_driver_api::{Bytes, Driver, MilliCpu, Resources, RootFs, RootMode, SandboxId, Spec};
+use hood_driver_api::{Bytes, Driver, MilliCpu, Origin, Resources, RootFs, RootMode, SandboxId, Spec};
 use hood_driver_native::{Config, NativeDriver};
 use hood_wire::{Account, GuestConfig, GuestLimits, PROTOCOL};
 
@@ -36,6 +36,7 @@ async fn run(guest: &'static [u8], data: &str, layers: &[String]) -> anyhow::Res
                 nested_user_namespaces: false,
             },
             root_mode: RootMode::Writable,
+            origin: Origin::Empty,
             resources: Resources {
                 memory: Bytes::mib(512),
                 cpu: MilliCpu::cores(1),

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use hood_driver_api::{
-    ByteStream, Bytes, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Isolation, Mode,
-    Outlets, RootFs, SandboxId, Spec, Usage,
+    ByteStream, Bytes, Captured, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink,
+    Isolation, Mode, Outlets, RootFs, SandboxId, SnapshotId, Spec, Still, Usage,
 };
 use hood_wire::{ForkRequest, GuestEvent, HostMessage};
 use rustix::fs::{MemfdFlags, SealFlags};
@@ -146,7 +146,30 @@ impl NativeDriver {
         task.await.map_err(|error| DriverError::Host(error.to_string()))?
     }
 
+    /// Takes a sandbox down by `how`, in a task of its own, which a caller that goes away does not stop.
+    async fn take_down(
+        &self,
+        id: &SandboxId,
+        how: fn(&Sandbox, &Host) -> Result<(), DriverError>,
+    ) -> Result<(), DriverError> {
+        let entry = lock(&self.sandboxes).remove(id).ok_or_else(|| DriverError::Unknown(id.clone()))?;
+        entry.watch.abort();
+        entry.reporter.abort();
+        let (driver, id) = (self.clone(), id.clone());
+        let end = tokio::task::spawn(async move {
+            let taken = entry.clone();
+            let result = driver.blocking(move |host| how(&taken.sandbox, host)).await;
+            if result.is_err() {
+                // Kept for another try.
+                lock(&driver.sandboxes).insert(id, entry);
+            }
+            result
+        });
+        end.await.map_err(|error| DriverError::Host(error.to_string()))?
+    }
+
     async fn build(&self, spec: Spec, events: EventSink) -> Result<Outlets, DriverError> {
+        let origin = spec.origin.clone();
         let raised = self.blocking(move |host| sandbox::raise(host, &spec)).await?;
         match raised.wait_until_ready().await {
             Ok(Ready { sandbox, listeners, control }) => {
@@ -168,7 +191,7 @@ impl NativeDriver {
                 Ok(outlets)
             }
             Err((sandbox, error)) => {
-                self.blocking(move |host| sandbox.take_away(host)).await?;
+                self.blocking(move |host| sandbox.undo(host, &origin)).await?;
                 Err(error)
             }
         }
@@ -253,20 +276,50 @@ impl Driver for NativeDriver {
     }
 
     async fn destroy(&self, id: &SandboxId) -> Result<(), DriverError> {
-        let Some(entry) = lock(&self.sandboxes).remove(id) else { return Ok(()) };
-        entry.watch.abort();
-        entry.reporter.abort();
-        let (driver, id) = (self.clone(), id.clone());
-        let end = tokio::task::spawn(async move {
-            let taken = entry.clone();
-            let result = driver.blocking(move |host| taken.sandbox.take_away(host)).await;
-            if result.is_err() {
-                // Kept for another try.
-                lock(&driver.sandboxes).insert(id, entry);
-            }
-            result
-        });
-        end.await.map_err(|error| DriverError::Host(error.to_string()))?
+        if lock(&self.sandboxes).contains_key(id) {
+            return self.take_down(id, sandbox::Sandbox::take_away).await;
+        }
+        // At rest there is nothing of it but its layer.
+        let id = id.clone();
+        self.blocking(move |host| host.layers.remove(&id).map_err(|e| step("removal of the layer", e))).await
+    }
+
+    async fn rest(&self, id: &SandboxId) -> Result<(), DriverError> {
+        self.take_down(id, sandbox::Sandbox::rest).await
+    }
+
+    async fn capture(&self, id: &SandboxId, to: &SnapshotId, still: Still) -> Result<Captured, DriverError> {
+        let (entry, id, to) = (self.entry(id), id.clone(), to.clone());
+        // Once begun it comes to its end: processes that were stopped go on, whoever waits for it.
+        self.blocking(move |host| match (still, entry) {
+            (Still::AtRest { inherited }, _) => sandbox::capture_at_rest(host, &id, &to, inherited),
+            (_, None) => Err(DriverError::Unknown(id)),
+            (_, Some(entry)) => entry.sandbox.capture(host, &to, still == Still::Frozen),
+        })
+        .await
+    }
+
+    async fn restore(&self, id: &SandboxId, from: &SnapshotId) -> Result<(), DriverError> {
+        let (id, from) = (id.clone(), from.clone());
+        self.blocking(move |host| {
+            host.layers.restore(&id, &from).map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => DriverError::NoSnapshot(from),
+                _ => step("restore", error),
+            })
+        })
+        .await
+    }
+
+    async fn discard(&self, snapshot: &SnapshotId) -> Result<(), DriverError> {
+        let snapshot = snapshot.clone();
+        self.blocking(move |host| {
+            host.layers.discard(&snapshot).map_err(|e| step("removal of a snapshot", e))
+        })
+        .await
+    }
+
+    async fn snapshots(&self) -> Result<Vec<SnapshotId>, DriverError> {
+        self.blocking(|host| host.layers.snapshots().map_err(|e| step("list of snapshots", e))).await
     }
 
     async fn freeze(&self, id: &SandboxId) -> Result<(), DriverError> {

@@ -1,6 +1,7 @@
-//! Writable layers: one per sandbox, with a hard size where the host allows one.
+//! Writable layers: one per sandbox, with a hard size where the host allows one; and snapshots of them.
 
 mod pool;
+mod snapshots;
 mod tree;
 
 use std::io;
@@ -8,7 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use hood_driver_api::{Bytes, SandboxId};
+use hood_driver_api::{Bytes, Origin, SandboxId};
 use rustix::fs::{Dir, Mode, OFlags};
 
 use crate::sys::btrfs;
@@ -16,6 +17,8 @@ use crate::sys::btrfs;
 /// Where writable layers live.
 pub(crate) struct Layers {
     dir: OwnedFd,
+    /// Where it is, for programs that take names.
+    path: PathBuf,
     kind: Kind,
     /// Where an image is mounted, in this process's own mount namespace.
     mounted: Option<PathBuf>,
@@ -58,9 +61,10 @@ impl Layers {
         Ok(match pool {
             Ok(pool) => {
                 let kind = Kind::Btrfs { simple_quota: pool.simple_quota };
-                (Self { dir: pool.dir, kind, mounted: pool.is_image.then_some(path) }, None)
+                let mounted = pool.is_image.then(|| path.clone());
+                (Self { dir: pool.dir, path, kind, mounted }, None)
             }
-            Err(why) => (Self { dir: open_dir(&path)?, kind: Kind::Plain, mounted: None }, Some(why)),
+            Err(why) => (Self::plain_at(path)?, Some(why)),
         })
     }
 
@@ -69,7 +73,11 @@ impl Layers {
         let path = data_dir.join("writable");
         std::fs::create_dir_all(&path)?;
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700))?;
-        Ok(Self { dir: open_dir(&path)?, kind: Kind::Plain, mounted: None })
+        Self::plain_at(path)
+    }
+
+    fn plain_at(path: PathBuf) -> io::Result<Self> {
+        Ok(Self { dir: open_dir(&path)?, path, kind: Kind::Plain, mounted: None })
     }
 
     /// How sizes are held.
@@ -77,22 +85,52 @@ impl Layers {
         self.kind
     }
 
-    /// Makes the layer of a sandbox. Its directories belong to id 0 on disk, whatever range the sandbox gets.
-    pub(crate) fn make(&self, id: &SandboxId, size: Bytes) -> io::Result<Layer> {
+    /// Makes the layer of a sandbox, or takes up the one it has. Its directories belong to id 0 on disk, whatever range
+    /// the sandbox gets. `size` counts what comes from a snapshot, too.
+    pub(crate) fn make(&self, id: &SandboxId, size: Bytes, origin: &Origin) -> io::Result<Layer> {
         let name = id.as_str();
+        match origin {
+            Origin::Empty => self.make_empty(name)?,
+            Origin::Kept { .. } => self.renew(name)?,
+            Origin::Snapshot { id: snapshot, .. } => self.copy_snapshot(snapshot, name)?,
+        }
+        if let Kind::Btrfs { .. } = self.kind {
+            let own = Bytes(size.0.saturating_sub(self.inherited(origin).0));
+            btrfs::limit(btrfs::open_dir(self.dir.as_fd(), name)?.as_fd(), own.0)?;
+        }
+        let dir = btrfs::open_dir(self.dir.as_fd(), name)?;
+        let upper = btrfs::open_dir(dir.as_fd(), UPPER)?;
+        Ok(Layer { dir, upper })
+    }
+
+    fn make_empty(&self, name: &str) -> io::Result<()> {
         match self.kind {
-            Kind::Btrfs { .. } => {
-                btrfs::create_subvolume(self.dir.as_fd(), name)?;
-                btrfs::limit(btrfs::open_dir(self.dir.as_fd(), name)?.as_fd(), size.0)?;
-            }
+            Kind::Btrfs { .. } => btrfs::create_subvolume(self.dir.as_fd(), name)?,
             Kind::Plain => rustix::fs::mkdirat(&self.dir, name, Mode::from_raw_mode(0o700))?,
         }
         let dir = btrfs::open_dir(self.dir.as_fd(), name)?;
         for part in [UPPER, WORK] {
             rustix::fs::mkdirat(&dir, part, Mode::from_raw_mode(0o755))?;
         }
-        let upper = btrfs::open_dir(dir.as_fd(), UPPER)?;
-        Ok(Layer { dir, upper })
+        Ok(())
+    }
+
+    /// The overlay wants an empty scratch space: what an earlier mount left there, it refuses.
+    fn renew(&self, name: &str) -> io::Result<()> {
+        let dir = btrfs::open_dir(self.dir.as_fd(), name)?;
+        tree::remove(dir.as_fd(), WORK)?;
+        Ok(rustix::fs::mkdirat(&dir, WORK, Mode::from_raw_mode(0o755))?)
+    }
+
+    /// What the file system does not count as the layer's own: simple quotas charge a block to who wrote it first.
+    pub(crate) fn inherited(&self, origin: &Origin) -> Bytes {
+        match (self.kind, origin) {
+            (
+                Kind::Btrfs { simple_quota: true },
+                Origin::Kept { inherited: bytes } | Origin::Snapshot { bytes, .. },
+            ) => *bytes,
+            _ => Bytes(0),
+        }
     }
 
     /// Bytes that the layer holds; 0 where that is not known.
@@ -111,8 +149,9 @@ impl Layers {
         self.remove_named(id.as_str())
     }
 
-    /// Removes every layer and returns how many there were.
+    /// Removes every layer and returns how many there were. Snapshots stay.
     pub(crate) fn remove_all(&self) -> io::Result<usize> {
+        self.remove_unfinished()?;
         let mut removed = 0;
         for entry in Dir::read_from(&self.dir)? {
             let entry = entry?;

@@ -1,5 +1,6 @@
 //! The pieces of a sandbox's root, as detached mounts: overlay, `/dev`, `/sys`, and the files that name it.
 
+mod identity;
 mod statics;
 
 use std::io;
@@ -13,10 +14,10 @@ use rustix::mount::{
     fsconfig_set_string, fsmount, fsopen, open_tree,
 };
 
+pub(crate) use identity::write_identity;
 pub(crate) use statics::{Made, Statics, node_names};
 
 use crate::layer::{Layer, UPPER, WORK};
-use crate::network;
 use crate::sys::idmap::{Forbid, set_attributes};
 use crate::templates::Owners;
 
@@ -164,36 +165,9 @@ fn dressed(at: BorrowedFd<'_>, owners: &Owners, forbid: Forbid) -> io::Result<Ow
     Ok(tree)
 }
 
-/// Writes what names the sandbox into its writable layer: its own to change, and nothing relies on it.
-pub(crate) fn write_identity(
-    layer: &Layer,
-    owners: &Owners,
-    hostname: &str,
-    machine_id: &str,
-) -> io::Result<()> {
-    rustix::fs::mkdirat(&layer.upper, "etc", Mode::from_raw_mode(0o755))?;
-    let etc = crate::sys::btrfs::open_dir(layer.upper.as_fd(), "etc")?;
-    owners.give(&layer.upper)?;
-    owners.give(&etc)?;
-    let hosts = format!("127.0.0.1 localhost {hostname}\n::1 localhost ip6-localhost ip6-loopback\n");
-    for (name, text) in [
-        ("hostname", format!("{hostname}\n")),
-        ("hosts", hosts),
-        ("machine-id", format!("{machine_id}\n")),
-        // The gate's resolver; questions to any other server reach it, too.
-        ("resolv.conf", format!("nameserver {}\n", network::GATE.0)),
-    ] {
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&etc, name, flags, Mode::from_raw_mode(0o644))?;
-        rustix::io::write(&file, text.as_bytes())?;
-        owners.give(&file)?;
-    }
-    Ok(())
-}
-
 impl Owners {
     /// What the server has made for root inside belongs to it.
-    fn give(&self, file: &OwnedFd) -> io::Result<()> {
+    pub(super) fn give(&self, file: &OwnedFd) -> io::Result<()> {
         match self {
             Self::Mapped(_) => Ok(()),
             Self::OnDisk(id) => {

@@ -19,9 +19,12 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use base64::Engine;
-use hood_driver_api::{DriverError, Mode, RootFs, RootMode, SandboxId, Spec, Usage};
+use hood_driver_api::{
+    Bytes, Captured, DriverError, Mode, Origin, RootFs, RootMode, SandboxId, SnapshotId, Spec, Usage,
+};
 use hood_wire::{ForkRequest, GuestConfig, GuestEvent, PROTOCOL};
 
 use crate::control::{Control, Writer};
@@ -50,6 +53,8 @@ pub(crate) struct Sandbox {
     pub(crate) netns: Arc<OwnedFd>,
     pidfd: OwnedFd,
     live: Arc<Live>,
+    /// What of its layer is not counted as its own.
+    inherited: Bytes,
     _slot: Slot,
 }
 
@@ -93,7 +98,9 @@ fn attempt(host: &Arc<Host>, spec: &Spec) -> Result<Raised, DriverError> {
     let raised = raise_in(host, spec, &live, &slot, &mut watch);
     match raised {
         Ok(Up { pidfd, netns, control }) => {
-            let sandbox = Sandbox { id: spec.id.clone(), netns: Arc::new(netns), pidfd, live, _slot: slot };
+            let inherited = host.layers.inherited(&spec.origin);
+            let (id, netns) = (spec.id.clone(), Arc::new(netns));
+            let sandbox = Sandbox { id, netns, pidfd, live, inherited, _slot: slot };
             // Before the guest is told who it is, and so before any program inside runs.
             match host.netdoor.listen(&sandbox.netns) {
                 Ok(listeners) => {
@@ -101,7 +108,7 @@ fn attempt(host: &Arc<Host>, spec: &Spec) -> Result<Raised, DriverError> {
                     Ok(Raised { sandbox, listeners, control, config: config(host, spec), watch })
                 }
                 Err(error) => {
-                    if let Err(undo) = sandbox.take_away(host) {
+                    if let Err(undo) = sandbox.undo(host, &spec.origin) {
                         tracing::warn!(sandbox.id = %spec.id, error = %undo, "a failed creation left something behind");
                     }
                     Err(step("listeners", error))
@@ -112,8 +119,7 @@ fn attempt(host: &Arc<Host>, spec: &Spec) -> Result<Raised, DriverError> {
             if is_helper_gone(&error) {
                 host.templates.forget(&spec.root);
             }
-            // What the builder had begun it has ended itself.
-            if let Err(undo) = take_away(host, &live, &spec.id, None) {
+            if let Err(undo) = undo(host, &live, &spec.id, &spec.origin) {
                 tracing::warn!(sandbox.id = %spec.id, error = %undo, "a failed creation left something behind");
             }
             Err(error)
@@ -142,10 +148,9 @@ fn raise_in(
     watch.lap("limits");
     let group = live.group.make(id, slot.root_outside()).map_err(|e| step("life group", e))?;
     watch.lap("life group");
-    let layer = host.layers.make(id, spec.resources.disk).map_err(|e| step("layer", e))?;
+    let layer = host.layers.make(id, spec.resources.disk, &spec.origin).map_err(|e| layer_error(spec, e))?;
     watch.lap("layer");
-    root::write_identity(&layer, &owners, id.as_str(), &random::hex::<16>())
-        .map_err(|e| step("identity", e))?;
+    root::write_identity(&layer, &owners, id, &spec.origin).map_err(|e| step("identity", e))?;
     watch.lap("identity");
     let overlay = root::overlay(&spec.root, &layer, &owners).map_err(|e| overlay_error(spec, e))?;
     watch.lap("overlay");
@@ -247,7 +252,42 @@ impl Sandbox {
 
     /// Ends every process and removes everything. Blocks until the last process is gone.
     pub(crate) fn take_away(&self, host: &Host) -> Result<(), DriverError> {
-        take_away(host, &self.live, &self.id, Some(&self.pidfd))
+        take_away(host, &self.live, &self.id, Some(&self.pidfd), Layer::Goes)
+    }
+
+    /// The same, but for what it has written.
+    pub(crate) fn rest(&self, host: &Host) -> Result<(), DriverError> {
+        take_away(host, &self.live, &self.id, Some(&self.pidfd), Layer::Stays)
+    }
+
+    /// Removes what a creation that failed has made, and no more.
+    pub(crate) fn undo(&self, host: &Host, origin: &Origin) -> Result<(), DriverError> {
+        take_away(host, &self.live, &self.id, Some(&self.pidfd), Layer::made_by(origin))
+    }
+
+    /// The time for which every process stood still, and the size of what was captured.
+    pub(crate) fn capture(
+        &self,
+        host: &Host,
+        to: &SnapshotId,
+        is_frozen: bool,
+    ) -> Result<Captured, DriverError> {
+        let failed = |error| step("capture", error);
+        let mut stopped = Duration::ZERO;
+        if is_frozen {
+            host.layers.capture(&self.id, to).map_err(failed)?;
+        } else {
+            host.layers.settle(&self.id).map_err(failed)?;
+            let start = Instant::now();
+            self.freeze()?;
+            let captured = host.layers.capture(&self.id, to);
+            let thawed = self.thaw();
+            stopped = start.elapsed();
+            captured.map_err(failed)?;
+            thawed?;
+        }
+        let own = host.layers.usage(&self.id).unwrap_or_default();
+        Ok(Captured { bytes: Bytes(own.0 + self.inherited.0), stopped })
     }
 
     /// Stops every process where it is. Where one does not stop in time, all go on.
@@ -287,7 +327,8 @@ impl Sandbox {
             None => rootless::count(&self.pidfd).map_err(|e| step("meter", e))?,
         };
         // A layer whose quota item is not written yet has used next to nothing.
-        let disk = host.layers.usage(&self.id).unwrap_or_default();
+        let own = host.layers.usage(&self.id).unwrap_or_default();
+        let disk = Bytes(own.0 + self.inherited.0);
         Ok(Usage {
             cpu: meter.cpu,
             memory: meter.memory,
@@ -300,15 +341,68 @@ impl Sandbox {
     }
 }
 
-fn take_away(host: &Host, live: &Live, id: &SandboxId, guest: Option<&OwnedFd>) -> Result<(), DriverError> {
+/// Captures what a sandbox without processes had written.
+pub(crate) fn capture_at_rest(
+    host: &Host,
+    id: &SandboxId,
+    to: &SnapshotId,
+    inherited: Bytes,
+) -> Result<Captured, DriverError> {
+    host.layers.capture(id, to).map_err(|e| step("capture", e))?;
+    let own = host.layers.usage(id).unwrap_or_default();
+    let inherited = host.layers.inherited(&Origin::Kept { inherited });
+    Ok(Captured { bytes: Bytes(own.0 + inherited.0), stopped: Duration::ZERO })
+}
+
+/// What becomes of the writable layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layer {
+    Goes,
+    Stays,
+}
+
+impl Layer {
+    /// A creation that took up a layer gives it back; one that made it removes it.
+    fn made_by(origin: &Origin) -> Self {
+        match origin {
+            Origin::Kept { .. } => Self::Stays,
+            Origin::Empty | Origin::Snapshot { .. } => Self::Goes,
+        }
+    }
+}
+
+/// What the builder had begun it has ended itself.
+fn undo(host: &Host, live: &Live, id: &SandboxId, origin: &Origin) -> Result<(), DriverError> {
+    take_away(host, live, id, None, Layer::made_by(origin))
+}
+
+fn take_away(
+    host: &Host,
+    live: &Live,
+    id: &SandboxId,
+    guest: Option<&OwnedFd>,
+    its_layer: Layer,
+) -> Result<(), DriverError> {
     // All are tried, the first error is told: what one step leaves, the next sweep finds.
     let group = live.group.end(id, END_PATIENCE);
     // Where there are no groups: with the guest, PID 1, everything in its pid namespace ends.
     let guest = guest.map_or(Ok(()), |guest| rootless::end(guest, END_PATIENCE));
     let life = group.and(guest).map_err(|e| step("end of the processes", e));
     let limits = host.limits.remove(id).map_err(|e| step("removal of limits", e));
-    let layer = host.layers.remove(id).map_err(|e| step("removal of the layer", e));
+    let layer = match its_layer {
+        Layer::Goes => host.layers.remove(id).map_err(|e| step("removal of the layer", e)),
+        Layer::Stays => Ok(()),
+    };
     life.and(limits).and(layer)
+}
+
+fn layer_error(spec: &Spec, error: io::Error) -> DriverError {
+    match &spec.origin {
+        Origin::Snapshot { id, .. } if error.kind() == io::ErrorKind::NotFound => {
+            DriverError::NoSnapshot(id.clone())
+        }
+        _ => step("layer", error),
+    }
 }
 
 fn overlay_error(spec: &Spec, error: io::Error) -> DriverError {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hood_driver_api::{DriverError, SandboxId};
 use hood_wire::Level;
@@ -12,7 +13,7 @@ use crate::lifecycle::{Effect, Event, Refusal, Step, step};
 use crate::ports::StoreError;
 use crate::table::{Held, Stored};
 use crate::tasks::within;
-use crate::{LogLine, LookupError, Record, State, Why, limits};
+use crate::{Keep, LogLine, LookupError, Record, State, Why, limits};
 
 /// A transition did not happen.
 #[derive(Debug)]
@@ -27,13 +28,6 @@ pub(super) enum ApplyError {
     Driver(DriverError),
 }
 
-/// What is done to all processes of a sandbox.
-#[derive(Debug, Clone, Copy)]
-enum Still {
-    Freeze,
-    Thaw,
-}
-
 impl Shared {
     /// Applies an event on behalf of a caller.
     pub(super) async fn change(
@@ -46,7 +40,9 @@ impl Shared {
             Err(ApplyError::Store(source)) => Err(LookupError::Store(source)),
             Err(ApplyError::Driver(source)) => Err(LookupError::Driver(source)),
             Err(ApplyError::Refused(Refusal::Paused)) => Err(LookupError::Paused(id.clone())),
-            Err(ApplyError::Refused(Refusal::NotPaused)) => Err(LookupError::NotPaused(id.clone())),
+            Err(ApplyError::Refused(Refusal::NotPaused | Refusal::HasMemory)) => {
+                Err(LookupError::NotPaused(id.clone()))
+            }
             Err(ApplyError::Refused(Refusal::Ended(why))) => {
                 Err(LookupError::NotFound { id: id.to_string(), ended: Some(why.to_string()) })
             }
@@ -88,40 +84,78 @@ impl Shared {
             match effect {
                 Effect::Measure => self.begin_measuring(&next.id),
                 Effect::Enforce => self.gate.enforce(&next),
-                Effect::Freeze => self.still(&held, &next, Still::Freeze).await?,
-                Effect::Thaw => self.still(&held, &next, Still::Thaw).await?,
                 Effect::Cut => {
                     held.cut.cancel();
-                    if next.ended().is_some() {
+                    if !next.has_processes() {
                         self.gate.close(&next.id);
                     }
                 }
                 Effect::Destroy => self.begin_destroying(&next.id),
+                Effect::Freeze => {
+                    self.or_undone(&held, &next, limits::FREEZE, self.driver.freeze(&next.id)).await?;
+                }
+                Effect::Thaw => {
+                    self.or_undone(&held, &next, limits::FREEZE, self.driver.thaw(&next.id)).await?;
+                }
+                Effect::Rest => self.rest(&held, &next).await?,
+                Effect::Rebuild => {
+                    self.or_undone(&held, &next, limits::BUILD, self.rebuild(&next)).await?;
+                }
+                Effect::Restore(from) => {
+                    let restoring = self.driver.restore(&next.id, &from);
+                    self.or_undone(&held, &next, limits::CAPTURE, restoring).await?;
+                }
             }
         }
         Ok(next)
     }
 
-    /// Has the driver stop the processes, or let them go on. What it cannot do is written back.
-    async fn still(&self, held: &Held, next: &Arc<Record>, still: Still) -> Result<(), ApplyError> {
-        let doing = async {
-            match still {
-                Still::Freeze => self.driver.freeze(&next.id).await,
-                Still::Thaw => self.driver.thaw(&next.id).await,
-            }
-        };
-        let done = within(&self.clock, limits::FREEZE, doing).await.unwrap_or_else(|| {
-            Err(DriverError::Guest(format!("not done within {} s", limits::FREEZE.as_secs())))
-        });
-        let Err(error) = done else { return Ok(()) };
+    /// Has the driver do something. What it cannot do is written back.
+    async fn or_undone(
+        &self,
+        held: &Held,
+        next: &Arc<Record>,
+        limit: Duration,
+        doing: impl Future<Output = Result<(), DriverError>>,
+    ) -> Result<(), ApplyError> {
+        let Err(error) = self.timely(limit, doing).await else { return Ok(()) };
         let Some(now) = self.table.held(&next.id) else { return Err(ApplyError::Unknown) };
-        let undone = step(&now.record, Event::Undone(held.record.state.clone()), self.clock.now());
-        let back = undone.map_err(ApplyError::Refused)?.next;
-        let back = Arc::new(Record { deadline: held.record.deadline, ..back });
-        let stored = self.write(&now, &back).await?;
+        let undone =
+            step(&now.record, Event::Undone(Box::new(Record::clone(&held.record))), self.clock.now());
+        let back = Arc::new(undone.map_err(ApplyError::Refused)?.next);
+        // What it really is counts, whether that can be written or not.
+        let stored = self.write(&now, &back).await.unwrap_or(Stored::No);
         self.table.put(&back, stored);
         self.tell(&now.record, &back);
         Err(ApplyError::Driver(error))
+    }
+
+    /// Ends the processes of a sandbox that keeps its files. Where that fails nobody knows what is left of them: it ends.
+    async fn rest(self: &Arc<Self>, held: &Held, next: &Record) -> Result<(), ApplyError> {
+        self.gate.close(&next.id);
+        let Err(error) = self.timely(limits::DESTROY, self.driver.rest(&next.id)).await else {
+            return Ok(());
+        };
+        let Some(now) = self.table.held(&next.id) else { return Err(ApplyError::Unknown) };
+        let end = step(&now.record, Event::End(Why::GuestDied), self.clock.now());
+        let over = Arc::new(end.map_err(ApplyError::Refused)?.next);
+        let stored = self.write(&now, &over).await?;
+        self.table.put(&over, stored);
+        self.tell(&now.record, &over);
+        held.cut.cancel();
+        self.begin_destroying(&over.id);
+        Err(ApplyError::Driver(error))
+    }
+
+    /// A call of the driver's that ends in time one way or the other.
+    pub(super) async fn timely<T>(
+        &self,
+        limit: Duration,
+        doing: impl Future<Output = Result<T, DriverError>>,
+    ) -> Result<T, DriverError> {
+        within(&self.clock, limit, doing)
+            .await
+            .unwrap_or_else(|| Err(DriverError::Guest(format!("not done within {} s", limit.as_secs()))))
     }
 
     /// An end happens whether it can be written or not: a full disk must not keep a sandbox alive, and what a
@@ -161,7 +195,10 @@ impl Shared {
         }
         match (&prev.state, &next.state) {
             (State::Creating, State::Running) => self.log(next, Level::Info, "sandbox running", []),
-            (State::Running, State::Paused(_)) => self.log(next, Level::Info, "sandbox paused", []),
+            (State::Running, State::Paused(pause)) => {
+                let kept = if pause.keep == Keep::Memory { "memory" } else { "files" };
+                self.log(next, Level::Info, "sandbox paused", [("kept", kept.to_owned())]);
+            }
             (State::Paused(_), State::Running) => self.log(next, Level::Info, "sandbox resumed", []),
             (State::Creating | State::Running | State::Paused(_), State::Ended(end)) => {
                 self.metrics.ended(&end.why);

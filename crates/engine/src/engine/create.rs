@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
 
-use hood_driver_api::{DriverError, Resources, SandboxId, Spec};
+use hood_driver_api::{DriverError, Origin, Resources, SandboxId, Spec};
 use hood_wire::{GuestConfig, GuestLimits, Level, PROTOCOL};
 use tokio::sync::OwnedMutexGuard;
 
@@ -13,7 +13,7 @@ use super::{Engine, NewSandbox, ResourceAsk, Shared};
 use crate::lifecycle::Event;
 use crate::ports::Entropy;
 use crate::tasks::{Panicked, within};
-use crate::{Bytes, CreateError, Record, State, TeamId, Template, Token, Why, limits};
+use crate::{Blueprint, Bytes, CreateError, Record, State, TeamId, Template, Token, Why, limits};
 
 impl Engine {
     /// Makes a sandbox and returns its record once its guest answers.
@@ -37,13 +37,30 @@ impl Engine {
 impl Shared {
     async fn create(self: &Arc<Self>, team: &TeamId, new: NewSandbox) -> Result<Record, CreateError> {
         let template = self
-            .templates
-            .find(&new.template)
+            .template(team, &new.template)
             .await
             .ok_or_else(|| CreateError::UnknownTemplate(new.template.clone()))?;
+        self.create_of(team, template, new).await
+    }
+
+    /// A snapshot of the team's own, or else a template.
+    async fn template(&self, team: &TeamId, reference: &str) -> Option<Template> {
+        match self.snapshots.find(team, reference) {
+            Some(snapshot) => Some(snapshot.template()),
+            None => self.templates.find(reference).await,
+        }
+    }
+
+    pub(super) async fn create_of(
+        self: &Arc<Self>,
+        team: &TeamId,
+        template: Template,
+        new: NewSandbox,
+    ) -> Result<Record, CreateError> {
         let odd = self.gate.check(&new.policy).map_err(CreateError::Policy)?;
-        let record = self.draft(team, &template, &new)?;
-        let spec = self.spec(&record, template, new)?;
+        let origin = template.origin.clone();
+        let record = self.draft(team, template, new)?;
+        let spec = self.spec(&record, origin);
         let id = record.id.clone();
         let turn = self.table.reserve(record, self.config.max_sandboxes)?;
         let cut = self.table.held(&id).expect("just reserved, and only its builder forgets it").cut;
@@ -149,7 +166,7 @@ impl Shared {
         CreateError::Driver { id: id.clone(), source: DriverError::Guest(text.into()) }
     }
 
-    fn draft(&self, team: &TeamId, template: &Template, new: &NewSandbox) -> Result<Record, CreateError> {
+    fn draft(&self, team: &TeamId, template: Template, new: NewSandbox) -> Result<Record, CreateError> {
         let max = self.config.max_timeout;
         if new.timeout.is_zero() || new.timeout > max {
             let bounds = format!("more than 0 and at most {} seconds", max.as_secs());
@@ -157,48 +174,45 @@ impl Shared {
         }
         let resources =
             resources(template.resources, new.resources.unwrap_or_default(), &self.config.max_resources)?;
+        let inherited = inherited(&template.origin, &resources)?;
         small_enough("metadata", weight(&new.metadata), limits::METADATA)?;
         let notes: usize = new.notes.iter().map(|(name, value)| name.len() + value.to_string().len()).sum();
         small_enough("notes", notes, limits::NOTES)?;
+        let envs = envs(template.envs, new.envs)?;
+        let Template { root, account, .. } = template;
 
         let now = self.clock.now();
         Ok(Record {
             id: sandbox_id(&*self.entropy),
             team: team.clone(),
-            template_id: template.id.clone(),
-            template_name: template.name.clone(),
+            template_id: template.id,
+            template_name: template.name,
             state: State::Creating,
             started_at: now,
             deadline: now + new.timeout,
             resources,
-            metadata: new.metadata.clone(),
+            blueprint: Arc::new(Blueprint { root, root_mode: new.root_mode, envs, account }),
+            inherited,
+            metadata: new.metadata,
             access_token: access_token(&*self.entropy),
-            policy: new.policy.clone(),
+            policy: new.policy,
             at_deadline: new.at_deadline,
             auto_resume: new.auto_resume,
             internet: new.internet,
-            notes: new.notes.clone(),
+            notes: new.notes,
         })
     }
 
-    fn spec(&self, record: &Record, template: Template, new: NewSandbox) -> Result<Spec, CreateError> {
-        let mut envs = template.envs;
-        envs.extend(new.envs);
-        small_enough("envs", weight(&envs), limits::ENVS)?;
-        let bad = |(name, value): &(&String, &String)| {
-            name.is_empty() || name.contains(['=', '\0']) || value.contains('\0')
-        };
-        if let Some((name, _)) = envs.iter().find(bad) {
-            let bounds = "names without `=` and values without NUL".to_owned();
-            return Err(out_of_bounds("envs", bounds, format!("{name:?}")));
-        }
+    /// What the driver is told.
+    fn spec(&self, record: &Record, origin: Origin) -> Spec {
+        let Blueprint { root, root_mode, envs, account } = Blueprint::clone(&record.blueprint);
         let guest = GuestConfig {
             protocol: PROTOCOL,
             sandbox_id: record.id.to_string(),
             template_id: record.template_id.clone(),
             access_token: record.access_token.0.clone(),
             envs,
-            account: template.account,
+            account,
             limits: GuestLimits {
                 memory_bytes: record.resources.memory.0,
                 cpu_milli: record.resources.cpu.0,
@@ -208,14 +222,43 @@ impl Shared {
             filter: String::new(),
             sent_at_ns: self.clock.now().unix_timestamp_nanos(),
         };
-        Ok(Spec {
-            id: record.id.clone(),
-            root: template.root,
-            root_mode: new.root_mode,
-            resources: record.resources,
-            guest,
-        })
+        Spec { id: record.id.clone(), root, root_mode, origin, resources: record.resources, guest }
     }
+
+    /// Builds a sandbox that kept only its files.
+    pub(super) async fn rebuild(&self, record: &Record) -> Result<(), DriverError> {
+        let spec = self.spec(record, Origin::Kept { inherited: record.inherited });
+        let outlets = self.driver.create(spec, self.events.clone()).await?;
+        self.gate.open(record, outlets);
+        Ok(())
+    }
+}
+
+/// What comes from a snapshot counts against the ceiling of the writable layer.
+fn inherited(origin: &Origin, resources: &Resources) -> Result<Bytes, CreateError> {
+    let Origin::Snapshot { bytes, .. } = origin else { return Ok(Bytes(0)) };
+    let least = Bytes(bytes.0 + limits::MIN_DISK.0);
+    if resources.disk < least {
+        let bounds = format!("at least {least}: the snapshot holds {bytes}");
+        return Err(out_of_bounds("disk", bounds, resources.disk.to_string()));
+    }
+    Ok(*bytes)
+}
+
+fn envs(
+    mut envs: BTreeMap<String, String>,
+    own: BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, CreateError> {
+    envs.extend(own);
+    small_enough("envs", weight(&envs), limits::ENVS)?;
+    let bad = |(name, value): &(&String, &String)| {
+        name.is_empty() || name.contains(['=', '\0']) || value.contains('\0')
+    };
+    if let Some((name, _)) = envs.iter().find(bad) {
+        let bounds = "names without `=` and values without NUL".to_owned();
+        return Err(out_of_bounds("envs", bounds, format!("{name:?}")));
+    }
+    Ok(envs)
 }
 
 fn resources(template: Resources, ask: ResourceAsk, max: &Resources) -> Result<Resources, CreateError> {

@@ -7,7 +7,7 @@ use hood_driver_api::SandboxId;
 use super::Engine;
 use super::apply::ApplyError;
 use crate::lifecycle::{Event, Refusal};
-use crate::{LookupError, Record, TeamId, limits};
+use crate::{Keep, LookupError, Record, TeamId, limits};
 
 /// What a call that wants a running sandbox found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,10 +19,10 @@ pub enum Woken {
 }
 
 impl Engine {
-    /// Stops a running sandbox where it is: processes, memory and listeners stay. Its deadline counts no more.
-    pub async fn pause(&self, team: &TeamId, id: &str) -> Result<Record, LookupError> {
+    /// Stops a running sandbox where it is, or ends its processes and keeps its files. Its deadline counts no more.
+    pub async fn pause(&self, team: &TeamId, id: &str, keep: Keep) -> Result<Record, LookupError> {
         let record = self.shared.living_of(team, id)?;
-        self.shared.change(&record.id, Event::Pause).await
+        self.shared.change(&record.id, Event::Pause(keep)).await
     }
 
     /// Resumes a paused sandbox, with `timeout` from now; a running one lives at least that long.
@@ -50,13 +50,14 @@ impl Engine {
         self.shared.change(&id, Event::Resume(at)).await
     }
 
-    /// A running sandbox, whoever owns it, for traffic to it: one that was made to be woken by traffic is resumed first.
+    /// A running sandbox, whoever owns it, for traffic to it: one that was made to be woken by traffic is resumed first,
+    /// unless it keeps only files.
     pub async fn awake(&self, id: &SandboxId) -> Option<Record> {
         let record = self.shared.table.record(id)?;
         if record.is_running() {
             return Some(Record::clone(&record));
         }
-        if !(record.is_paused() && record.auto_resume) {
+        if !(record.paused() == Some(Keep::Memory) && record.auto_resume) {
             return None;
         }
         let at = self.shared.clock.now() + limits::AUTO_RESUME;

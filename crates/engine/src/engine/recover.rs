@@ -41,11 +41,23 @@ impl Engine {
             }
             shared.table.remember(record);
         }
+        shared.recall_snapshots().await?;
         Ok(Recovered { ended, swept })
     }
 }
 
 impl Shared {
+    /// Snapshots outlive the server. What a server that died had not written down yet nobody was told of: it goes.
+    async fn recall_snapshots(&self) -> Result<(), RecoverError> {
+        self.snapshots.put(self.store.snapshots().await.map_err(RecoverError::Store)?);
+        for id in self.driver.snapshots().await.map_err(RecoverError::Sweep)? {
+            if !self.snapshots.knows(&id) {
+                self.driver.discard(&id).await.map_err(RecoverError::Sweep)?;
+            }
+        }
+        Ok(())
+    }
+
     async fn rewrite(&self, record: &mut Record, state: State) -> Result<(), StoreError> {
         let next = Record { state, ..record.clone() };
         self.store.replace(record, &next).await?;

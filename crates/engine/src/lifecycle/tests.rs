@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hood_driver_api::{Bytes, MilliCpu, Resources, SandboxId};
 use time::Duration;
@@ -22,6 +23,8 @@ fn record(state: State) -> Record {
         started_at: T0,
         deadline: after(60),
         resources: Resources { memory: Bytes::mib(64), cpu: MilliCpu(500), pids: 32, disk: Bytes::mib(64) },
+        blueprint: Arc::default(),
+        inherited: Bytes(0),
         metadata: BTreeMap::new(),
         access_token: Token("secret".into()),
         policy: Box::default(),

@@ -1,4 +1,4 @@
-use hood_engine::{AtDeadline, Explain, Filter, Kind, NewSandbox, Phase, Why, Woken, limits};
+use hood_engine::{AtDeadline, Explain, Filter, Keep, Kind, NewSandbox, Phase, Why, Woken, limits};
 use hood_testkit::{Call, Fault, Lab, eventually};
 
 use crate::secs;
@@ -7,7 +7,7 @@ use crate::secs;
 async fn a_paused_sandbox_stands_still_and_has_no_deadline() {
     let lab = Lab::new();
     let id = lab.create(secs(60)).await.unwrap().id;
-    lab.engine.pause(&lab.team, id.as_str()).await.unwrap();
+    lab.engine.pause(&lab.team, id.as_str(), Keep::Memory).await.unwrap();
     assert!(lab.driver.is_frozen(&id));
     assert!(lab.engine.running(&id).is_none());
     lab.clock.advance(secs(3600));
@@ -27,9 +27,9 @@ async fn pausing_twice_and_resuming_what_runs_are_conflicts() {
     let id = lab.create(secs(60)).await.unwrap().id;
     let refused = lab.engine.resume(&lab.team, id.as_str(), secs(60)).await.unwrap_err();
     assert_eq!(refused.kind(), Kind::Conflict);
-    lab.engine.pause(&lab.team, id.as_str()).await.unwrap();
+    lab.engine.pause(&lab.team, id.as_str(), Keep::Memory).await.unwrap();
     for refused in [
-        lab.engine.pause(&lab.team, id.as_str()).await.unwrap_err(),
+        lab.engine.pause(&lab.team, id.as_str(), Keep::Memory).await.unwrap_err(),
         lab.engine.set_deadline(&lab.team, id.as_str(), secs(60)).await.unwrap_err(),
     ] {
         assert_eq!(refused.kind(), Kind::Conflict, "{refused}");
@@ -43,7 +43,7 @@ async fn a_pause_cuts_streams_and_new_ones_last() {
     lab.driver.open_all_ports();
     let id = lab.create(secs(60)).await.unwrap().id;
     let before = lab.engine.link(&id, 80).await.unwrap();
-    lab.engine.pause(&lab.team, id.as_str()).await.unwrap();
+    lab.engine.pause(&lab.team, id.as_str(), Keep::Memory).await.unwrap();
     assert!(before.cut.is_cancelled());
     assert!(lab.engine.link(&id, 80).await.is_err());
     lab.engine.connect(&lab.team, id.as_str(), secs(60)).await.unwrap();
@@ -68,7 +68,7 @@ async fn the_deadline_pauses_where_it_was_told_to_and_traffic_wakes() {
 async fn what_was_paused_by_hand_is_not_woken_by_traffic() {
     let lab = Lab::new();
     let id = lab.create(secs(60)).await.unwrap().id;
-    lab.engine.pause(&lab.team, id.as_str()).await.unwrap();
+    lab.engine.pause(&lab.team, id.as_str(), Keep::Memory).await.unwrap();
     assert!(lab.engine.awake(&id).await.is_none());
     assert!(lab.driver.is_frozen(&id));
 }
@@ -79,11 +79,11 @@ async fn what_cannot_be_frozen_or_thawed_stays_as_it_was() {
     let record = lab.create(secs(60)).await.unwrap();
     let id = record.id.as_str();
     lab.driver.breaks(Call::Freeze, Fault::Fail);
-    lab.engine.pause(&lab.team, id).await.unwrap_err();
+    lab.engine.pause(&lab.team, id, Keep::Memory).await.unwrap_err();
     assert_eq!(lab.engine.get(&lab.team, id).unwrap().deadline, record.deadline);
     assert!(lab.engine.running(&record.id).is_some());
     lab.driver.mend(Call::Freeze);
-    lab.engine.pause(&lab.team, id).await.unwrap();
+    lab.engine.pause(&lab.team, id, Keep::Memory).await.unwrap();
     lab.driver.breaks(Call::Thaw, Fault::Fail);
     lab.engine.connect(&lab.team, id, secs(60)).await.unwrap_err();
     assert!(lab.engine.get(&lab.team, id).unwrap().is_paused());
@@ -93,7 +93,7 @@ async fn what_cannot_be_frozen_or_thawed_stays_as_it_was() {
 async fn paused_ones_are_listed_filtered_and_killed() {
     let lab = Lab::new();
     let (paused, runs) = (lab.create(secs(60)).await.unwrap().id, lab.create(secs(60)).await.unwrap().id);
-    lab.engine.pause(&lab.team, paused.as_str()).await.unwrap();
+    lab.engine.pause(&lab.team, paused.as_str(), Keep::Memory).await.unwrap();
     let listed = |states: Vec<Phase>| {
         let page = lab.engine.list(&lab.team, &Filter { states, ..Filter::default() });
         (page.records.into_iter().map(|record| record.id).collect::<Vec<_>>(), page.running)

@@ -1,8 +1,12 @@
 //! Anything in any order, the server's death included: what must always hold, holds.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
 
-use hood_engine::{AtDeadline, End, Filter, NewSandbox, Record, SandboxId, State, limits};
+use hood_engine::{
+    AtDeadline, End, Filter, Fork, Keep, NewSandbox, Record, SandboxId, Snapshot, SnapshotFilter, SnapshotId,
+    State, limits,
+};
 use hood_testkit::{Call, Fault, Lab};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -13,8 +17,12 @@ use crate::secs;
 /// One thing done to the engine or to its world.
 #[derive(Debug, Clone)]
 enum Op {
-    Create { timeout: u64, pauses: bool },
-    Pause(Index),
+    Create { timeout: u64, at_deadline: AtDeadline },
+    Pause(Index, Keep),
+    Snapshot(Index),
+    DeleteSnapshot(Index),
+    Rollback(Index, Index),
+    Fork(Index, usize),
     Connect(Index, u64),
     Traffic(Index),
     Kill(Index),
@@ -28,15 +36,34 @@ enum Op {
     FreeStore,
 }
 
+/// What can break.
+const CALLS: &[Call] = &[
+    Call::Create,
+    Call::Destroy,
+    Call::Freeze,
+    Call::Thaw,
+    Call::Rest,
+    Call::Capture,
+    Call::Restore,
+    Call::Discard,
+];
+
 /// Some things, each followed by this many turns for the engine's tasks, and then the server is killed.
 type Life = Vec<(Op, usize)>;
 
 fn op() -> impl Strategy<Value = Op> {
-    let call = || prop_oneof![Just(Call::Create), Just(Call::Destroy), Just(Call::Freeze), Just(Call::Thaw)];
+    let call = || prop::sample::select(CALLS);
+    let keep = || prop_oneof![Just(Keep::Memory), Just(Keep::Files)];
+    let at_deadline =
+        || prop_oneof![Just(AtDeadline::End), Just(AtDeadline::Pause), Just(AtDeadline::PauseFiles)];
     let fault = prop_oneof![Just(Fault::Fail), Just(Fault::Hang)];
     prop_oneof![
-        6 => (1..40_u64, any::<bool>()).prop_map(|(timeout, pauses)| Op::Create { timeout, pauses }),
-        4 => any::<Index>().prop_map(Op::Pause),
+        6 => (1..40_u64, at_deadline()).prop_map(|(timeout, at_deadline)| Op::Create { timeout, at_deadline }),
+        4 => (any::<Index>(), keep()).prop_map(|(which, keep)| Op::Pause(which, keep)),
+        2 => any::<Index>().prop_map(Op::Snapshot),
+        1 => any::<Index>().prop_map(Op::DeleteSnapshot),
+        2 => (any::<Index>(), any::<Index>()).prop_map(|(which, to)| Op::Rollback(which, to)),
+        2 => (any::<Index>(), 1..4_usize).prop_map(|(which, count)| Op::Fork(which, count)),
         3 => (any::<Index>(), 1..40_u64).prop_map(|(which, secs)| Op::Connect(which, secs)),
         2 => any::<Index>().prop_map(Op::Traffic),
         4 => any::<Index>().prop_map(Op::Kill),
@@ -79,6 +106,7 @@ struct World {
     runtime: Runtime,
     lab: Lab,
     graves: HashMap<SandboxId, End>,
+    promised: Arc<Mutex<HashSet<SnapshotId>>>,
 }
 
 impl World {
@@ -88,11 +116,11 @@ impl World {
             let _in = runtime.enter();
             Lab::new()
         };
-        Self { runtime, lab, graves: HashMap::new() }
+        Self { runtime, lab, graves: HashMap::new(), promised: Arc::default() }
     }
 
     fn start(&mut self) {
-        for call in [Call::Create, Call::Destroy, Call::Freeze, Call::Thaw] {
+        for &call in CALLS {
             self.lab.driver.mend(call);
         }
         let next = runtime();
@@ -103,8 +131,27 @@ impl World {
         self.runtime = next;
         self.runtime.block_on(self.lab.engine.recover()).expect("nothing is broken at the start");
         assert_eq!(self.lab.driver.standing(), [], "a start sweeps");
+        assert!(self.lab.driver.resting().is_empty(), "a start sweeps what rests, too");
+        let known: HashSet<_> = self.snapshots().into_iter().map(|snapshot| snapshot.id.clone()).collect();
+        assert!(self.lab.driver.kept().is_subset(&known), "what nobody was told of goes");
+        self.check_snapshots();
         assert!(self.lab.store.records().iter().all(|record| record.ended().is_some_and(|end| end.removed)));
         self.check_the_dead();
+    }
+
+    fn snapshots(&self) -> Vec<Arc<Snapshot>> {
+        let all = SnapshotFilter { limit: usize::MAX, ..SnapshotFilter::default() };
+        self.lab.engine.snapshots(&self.lab.team, &all).0
+    }
+
+    /// What a caller was told of is there, until somebody asks to delete it.
+    fn check_snapshots(&self) {
+        let promised = self.promised.lock().expect("never poisoned");
+        let known: HashSet<_> = self.snapshots().into_iter().map(|snapshot| snapshot.id.clone()).collect();
+        assert!(
+            promised.is_subset(&known) && promised.is_subset(&self.lab.driver.kept()),
+            "a snapshot is lost"
+        );
     }
 
     fn act(&self, op: Op) {
@@ -116,15 +163,48 @@ impl World {
             (!living.is_empty()).then(|| living[which.index(living.len())].id.to_string())
         };
         match op {
-            Op::Create { timeout, pauses } => {
-                let at_deadline = if pauses { AtDeadline::Pause } else { AtDeadline::End };
-                let new =
-                    NewSandbox { at_deadline, auto_resume: pauses, ..NewSandbox::of("base", secs(timeout)) };
+            Op::Create { timeout, at_deadline } => {
+                let auto_resume = at_deadline == AtDeadline::Pause;
+                let new = NewSandbox { at_deadline, auto_resume, ..NewSandbox::of("base", secs(timeout)) };
                 self.spawn(async move { lab.engine.create(&lab.team, new).await.is_ok() });
             }
-            Op::Pause(which) => {
+            Op::Pause(which, keep) => {
                 if let Some(id) = some(which) {
-                    self.spawn(async move { lab.engine.pause(&lab.team, &id).await.is_ok() });
+                    self.spawn(async move { lab.engine.pause(&lab.team, &id, keep).await.is_ok() });
+                }
+            }
+            Op::Snapshot(which) => {
+                if let Some(id) = some(which) {
+                    let name = Some("name".parse().expect("a name"));
+                    let promised = self.promised.clone();
+                    self.spawn(async move {
+                        let made = lab.engine.snapshot(&lab.team, &id, name).await;
+                        made.is_ok_and(|snapshot| {
+                            promised.lock().expect("never poisoned").insert(snapshot.id)
+                        })
+                    });
+                }
+            }
+            Op::DeleteSnapshot(which) => {
+                let all = self.snapshots();
+                if !all.is_empty() {
+                    let id = which.get(&all).id.clone();
+                    self.promised.lock().expect("never poisoned").remove(&id);
+                    let id = id.to_string();
+                    self.spawn(async move { lab.engine.delete_snapshot(&lab.team, &id).await.is_ok() });
+                }
+            }
+            Op::Rollback(which, to) => {
+                let all = self.snapshots();
+                if let Some(id) = some(which).filter(|_| !all.is_empty()) {
+                    let to = to.get(&all).id.to_string();
+                    self.spawn(async move { lab.engine.rollback(&lab.team, &id, &to).await.is_ok() });
+                }
+            }
+            Op::Fork(which, count) => {
+                if let Some(id) = some(which) {
+                    let fork = Fork { timeout: secs(60), count, notes: |parent| parent.notes.clone() };
+                    self.spawn(async move { lab.engine.fork(&lab.team, &id, fork).await.is_ok() });
                 }
             }
             Op::Connect(which, timeout) => {
@@ -189,7 +269,7 @@ impl World {
 
     /// Everything works again, and the pauses between attempts pass.
     fn calm_down(&self) {
-        for call in [Call::Create, Call::Destroy, Call::Freeze, Call::Thaw] {
+        for &call in CALLS {
             self.lab.driver.mend(call);
         }
         self.lab.store.set_full(false);
@@ -230,6 +310,32 @@ impl World {
                 assert_eq!(driver.is_frozen(&id), record.is_paused(), "{id}: {:?}", record.state);
             }
         }
+        for id in driver.resting() {
+            let given_up = driver.count_for(Call::Destroy, &id) >= limits::DESTROY_ATTEMPTS as usize;
+            let rests =
+                engine.get(&self.lab.team, id.as_str()).is_ok_and(|r| r.paused() == Some(Keep::Files));
+            assert!(rests || given_up, "{id} rests though nobody knows it");
+        }
+        for record in engine.list(&self.lab.team, &Filter::default()).records {
+            let files_only = record.paused() == Some(Keep::Files);
+            assert_eq!(
+                driver.resting().contains(&record.id),
+                files_only,
+                "{}: {:?}",
+                record.id,
+                record.state
+            );
+            assert_eq!(
+                driver.standing().contains(&record.id),
+                !files_only,
+                "{}: {:?}",
+                record.id,
+                record.state
+            );
+        }
+        self.check_snapshots();
+        let names = self.snapshots().iter().filter(|snapshot| snapshot.name.is_some()).count();
+        assert!(names <= 1, "two have the same name");
         assert_eq!(engine.counts().creating, 0);
     }
 }

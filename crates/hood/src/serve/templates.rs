@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use async_trait::async_trait;
-use hood_driver_api::{Bytes, MilliCpu, Nursery, Resources, RootFs};
+use hood_driver_api::{Bytes, MilliCpu, Nursery, Origin, Resources, RootFs};
 use hood_engine::Template;
 use hood_engine::ports::Templates;
 use hood_images::{LayerKey, Store};
@@ -111,6 +111,7 @@ fn template(found: hood_images::Template) -> Template {
             nursery: manifest.nursery.map(nursery),
             nested_user_namespaces: manifest.walls.nested_user_namespaces,
         },
+        origin: Origin::Empty,
         resources: Resources {
             memory: Bytes::mib(manifest.memory_mib),
             cpu: MilliCpu::cores(manifest.cpu),

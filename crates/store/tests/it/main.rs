@@ -5,11 +5,14 @@ mod engine;
 mod files;
 mod records;
 mod secrets;
+mod snapshots;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hood_engine::{
-    AtDeadline, Bytes, End, MilliCpu, Record, Resources, SandboxId, State, TeamId, Token, Why,
+    AtDeadline, Blueprint, Bytes, End, MilliCpu, Record, Resources, RootFs, RootMode, SandboxId, Snapshot,
+    SnapshotId, State, TeamId, Token, Why,
 };
 use time::{Duration, OffsetDateTime};
 
@@ -27,6 +30,8 @@ fn record(n: u8) -> Record {
         started_at: at(0),
         deadline: at(300),
         resources: Resources { memory: Bytes::mib(512), cpu: MilliCpu(500), pids: 64, disk: Bytes::gib(1) },
+        blueprint: Arc::new(blueprint()),
+        inherited: Bytes::mib(3),
         metadata: BTreeMap::from([("имя".into(), "quote ' \" \n".into())]),
         access_token: Token("secret".into()),
         policy: Box::default(),
@@ -34,6 +39,30 @@ fn record(n: u8) -> Record {
         auto_resume: false,
         internet: Some(false),
         notes: BTreeMap::from([("network".into(), serde_json::json!({"allow": ["a", 0.1, null]}))]),
+    }
+}
+
+fn blueprint() -> Blueprint {
+    Blueprint {
+        root: RootFs { key: "k".into(), layers: vec!["/layers/a".into()], ..RootFs::default() },
+        root_mode: RootMode::ReadOnlyExcept("/home/user".into()),
+        envs: BTreeMap::from([("A".into(), "b".into())]),
+        ..Blueprint::default()
+    }
+}
+
+fn snapshot(n: u8, name: Option<&str>) -> Snapshot {
+    let Record { team, template_name, resources, blueprint, id, .. } = record(n);
+    Snapshot {
+        id: SnapshotId::from_random([n; 20]),
+        team,
+        name: name.map(|name| name.parse().expect("a name")),
+        source: id,
+        template_name,
+        created_at: at(n.into()),
+        resources,
+        blueprint,
+        bytes: Bytes::mib(7),
     }
 }
 

@@ -14,9 +14,6 @@ const DELETE: MethodFilter = MethodFilter::DELETE;
 
 /// Path, methods, and the words for it.
 const ABSENT: &[(&str, MethodFilter, &str)] = &[
-    ("/sandboxes/{id}/snapshots", MAKE, "snapshots"),
-    ("/snapshots", READ, "snapshots"),
-    ("/sandboxes/{id}/fork", MAKE, "forking of sandboxes"),
     ("/volumes", READ.or(MAKE), "volumes"),
     ("/volumes/{id}", READ.or(DELETE), "volumes"),
     ("/volumecontent/{id}/path", READ.or(CHANGE).or(DELETE), "volumes"),
@@ -25,7 +22,7 @@ const ABSENT: &[(&str, MethodFilter, &str)] = &[
     ("/templates", MAKE, BUILDS),
     ("/v2/templates", MAKE, BUILDS),
     ("/v3/templates", MAKE, BUILDS),
-    ("/templates/{id}", MAKE.or(CHANGE).or(DELETE), BUILDS),
+    ("/templates/{id}", MAKE.or(CHANGE), BUILDS),
     ("/v2/templates/{id}", CHANGE, BUILDS),
     ("/templates/{id}/files/{hash}", READ, BUILDS),
     ("/templates/{id}/builds/{build}", MAKE, BUILDS),
@@ -37,7 +34,7 @@ const ABSENT: &[(&str, MethodFilter, &str)] = &[
     ("/teams", READ, "log-in (set `E2B_API_KEY` instead)"),
 ];
 
-const BUILDS: &str = "template changes over the API (`hood template build` makes templates)";
+pub(super) const BUILDS: &str = "template changes over the API (`hood template build` makes templates)";
 
 /// Adds them to the routes that are served.
 pub(super) fn add(served: Router<App>) -> Router<App> {

@@ -3,8 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use hood_engine::{Record, RootMode, TeamId};
-use hood_wire::Level;
+use hood_engine::{RootMode, TeamId};
 
 use crate::app::App;
 use crate::extract::{Body, Caller};
@@ -49,10 +48,8 @@ async fn create(
     default_timeout_secs: i64,
 ) -> Result<wire::Sandbox, Reply> {
     let root_mode = root_mode(&app, &ask).await;
-    let only_files = ask.pauses_without_memory();
     let new = ask.into_engine(default_timeout_secs, root_mode)?;
     let record = app.engine.create(&team, new).await?;
-    say_what_is_not_kept(&app, &record, only_files);
     Ok(wire::Sandbox::of(&record, &app.domain))
 }
 
@@ -70,12 +67,4 @@ async fn root_mode(app: &App, ask: &wire::NewSandbox) -> RootMode {
         // The engine is about to say that there is no such template.
         None => "/home/user".to_owned(),
     })
-}
-
-/// Accepted wishes that this build does not fulfil stand in the sandbox's log, where its owner looks.
-fn say_what_is_not_kept(app: &App, record: &Record, only_files: bool) {
-    if only_files {
-        let text = "`autoPauseMemory: false` was asked for; this build keeps the memory, too, when it pauses";
-        app.engine.say(&record.id, Level::Warn, text);
-    }
 }

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use hood_engine::Keep;
 use serde::Deserialize;
 
 use crate::app::App;
@@ -24,11 +25,8 @@ pub(super) async fn pause(
     Name(id): Name,
     body: Body<Pause>,
 ) -> Result<StatusCode, Reply> {
-    if body.value.memory == Some(false) {
-        app.engine.get(&team, &id)?;
-        return Err(Reply::absent("pausing that keeps only files (`memory: false`)"));
-    }
-    app.engine.pause(&team, &id).await?;
+    let keep = if body.value.memory == Some(false) { Keep::Files } else { Keep::Memory };
+    app.engine.pause(&team, &id, keep).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

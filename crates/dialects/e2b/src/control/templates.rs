@@ -23,6 +23,21 @@ pub(super) async fn detail(
     Ok(Json(TemplateWithBuilds::from(&template)))
 }
 
+/// A snapshot is a template that the API can remove; those on disk are their owner's.
+pub(super) async fn delete(
+    State(app): State<App>,
+    Caller(team): Caller,
+    Name(id): Name,
+) -> Result<StatusCode, Reply> {
+    if app.engine.delete_snapshot(&team, &id).await? {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    match app.templates.find(&id).await {
+        Some(_) => Err(Reply::absent(super::absent::BUILDS)),
+        None => Err(unknown(&id)),
+    }
+}
+
 pub(super) async fn alias(
     State(app): State<App>,
     _: Caller,

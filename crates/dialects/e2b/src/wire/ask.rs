@@ -113,16 +113,15 @@ impl NewSandbox {
             resources: self.hood.as_ref().map(Hood::resources).transpose()?,
             root_mode,
             policy: Box::new(policy),
-            at_deadline: if pauses { AtDeadline::Pause } else { AtDeadline::End },
+            at_deadline: match (pauses, self.auto_pause_memory) {
+                (false, _) => AtDeadline::End,
+                (true, Some(false)) => AtDeadline::PauseFiles,
+                (true, _) => AtDeadline::Pause,
+            },
             auto_resume,
             internet: self.allow_internet_access,
             notes: notes.into_map()?,
         })
-    }
-
-    /// Whether a pause at the deadline shall keep only files.
-    pub(crate) fn pauses_without_memory(&self) -> bool {
-        self.auto_pause_memory == Some(false)
     }
 
     /// A sandbox that lacked these silently would be a trap; `mcp` is not among them, for its gateway is started by

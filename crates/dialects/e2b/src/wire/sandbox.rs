@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hood_engine::{AtDeadline, Isolation, Record};
+use hood_engine::{AtDeadline, Isolation, Keep, Record};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -121,6 +121,15 @@ impl Notes {
         record.notes.get(NETWORK)?.get("maskRequestHost")?.as_str()
     }
 
+    /// For a copy of the sandbox, with secrets of its own.
+    pub(crate) fn for_child(parent: &Record) -> BTreeMap<String, Value> {
+        let mut map = parent.notes.clone();
+        if let Some(token) = map.get_mut(TRAFFIC_TOKEN) {
+            *token = json!(mint_traffic_token());
+        }
+        map
+    }
+
     pub(crate) fn into_map(self) -> Result<BTreeMap<String, Value>, Reply> {
         let mut map = BTreeMap::new();
         if let Some(network) = self.network {
@@ -204,10 +213,13 @@ impl SandboxDetail {
                 auto_resume: record.auto_resume,
                 on_timeout: match record.at_deadline {
                     AtDeadline::End => "kill",
-                    AtDeadline::Pause => "pause",
+                    AtDeadline::Pause | AtDeadline::PauseFiles => "pause",
                 },
             },
-            pause_mode: record.is_paused().then_some("full"),
+            pause_mode: record.paused().map(|keep| match keep {
+                Keep::Memory => "full",
+                Keep::Files => "filesystem",
+            }),
             isolation,
         }
     }

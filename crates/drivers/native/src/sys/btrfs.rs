@@ -10,6 +10,7 @@ use super::namespaces::check;
 const BTRFS_PATH_NAME_MAX: usize = 4087;
 const SUBVOL_CREATE: libc::c_ulong = 0x5000_940e;
 const SNAP_DESTROY: libc::c_ulong = 0x5000_940f;
+const SNAP_CREATE_V2: libc::c_ulong = 0x5000_9417;
 const INO_LOOKUP: libc::c_ulong = 0xd000_9412;
 const QUOTA_CTL: libc::c_ulong = 0xc010_9428;
 const QGROUP_LIMIT: libc::c_ulong = 0x8030_942b;
@@ -29,6 +30,19 @@ const REFERENCED: usize = 32 + 8;
 struct VolumeArgs {
     fd: i64,
     name: [u8; BTRFS_PATH_NAME_MAX + 1],
+}
+
+const NEW_NAME_MAX: usize = 4039;
+const SUBVOL_RDONLY: u64 = 1 << 1;
+
+/// `struct btrfs_ioctl_vol_args_v2`.
+#[repr(C)]
+struct SnapshotArgs {
+    source: i64,
+    transaction: u64,
+    flags: u64,
+    unused: [u64; 4],
+    name: [u8; NEW_NAME_MAX + 1],
 }
 
 #[repr(C)]
@@ -78,6 +92,37 @@ struct Search {
 /// Makes the subvolume `name` in `parent`.
 pub(crate) fn create_subvolume(parent: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     volume_ioctl(parent, SUBVOL_CREATE, name)
+}
+
+/// Whether a snapshot can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    ReadOnly,
+    Writable,
+}
+
+/// Makes the subvolume `name` in `parent` with the contents of `source`, a subvolume's own directory. Blocks that
+/// neither changes are shared. Data that `source` has in memory alone is written first.
+pub(crate) fn snapshot(
+    source: BorrowedFd<'_>,
+    parent: BorrowedFd<'_>,
+    name: &str,
+    access: Access,
+) -> io::Result<()> {
+    if name.len() > NEW_NAME_MAX {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let flags = if access == Access::ReadOnly { SUBVOL_RDONLY } else { 0 };
+    let mut args = SnapshotArgs {
+        source: source.as_raw_fd().into(),
+        transaction: 0,
+        flags,
+        unused: [0; 4],
+        name: [0; NEW_NAME_MAX + 1],
+    };
+    args.name[..name.len()].copy_from_slice(name.as_bytes());
+    // SAFETY: the kernel reads one live struct of the size in the request's number, with a NUL-terminated name.
+    check(i64::from(unsafe { libc::ioctl(parent.as_raw_fd(), SNAP_CREATE_V2, &raw const args) }))
 }
 
 /// Unlinks the subvolume `name` from `parent` at once; the file system frees its blocks in the background.
