@@ -246,9 +246,10 @@ impl Client {
         self.send("set the sandbox's timeout", request.timeout(limits::CALL)).await.map(drop)
     }
 
-    /// Stops a sandbox where it is.
-    pub async fn pause(&self, id: &str) -> Result<(), ClientError> {
-        let request = self.request(Method::POST, &["sandboxes", id, "pause"]).json(&json!({}));
+    /// Stops a sandbox where it is; without its memory its processes end, and it starts anew when it is resumed.
+    pub async fn pause(&self, id: &str, keep_memory: bool) -> Result<(), ClientError> {
+        let body = json!({ "memory": keep_memory });
+        let request = self.request(Method::POST, &["sandboxes", id, "pause"]).json(&body);
         self.send("pause the sandbox", request.timeout(limits::CALL)).await.map(drop)
     }
 

@@ -16,8 +16,9 @@ mod files;
 mod frames; // how streams are cut into messages
 pub mod limits;
 mod process;
-mod sandbox;
-mod secrets; // the way into one sandbox
+mod sandbox; // the way into one sandbox
+mod secrets;
+mod snapshots;
 
 pub use audit::{AuditPage, AuditQuery};
 pub use cells::{CellEvent, Cells};
@@ -28,3 +29,4 @@ pub use files::{Download, Entry, EntryKind};
 pub use process::{Command, End, Event, Input, Process, Signal, Size, Stdio};
 pub use sandbox::Sandbox;
 pub use secrets::Secret;
+pub use snapshots::{Child, ChildError, ChildSandbox, Snapshot};

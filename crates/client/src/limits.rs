@@ -5,6 +5,7 @@ use std::time::Duration;
 hood_limits::limits! {
     CONNECT: Duration = Duration::from_secs(5), "time to connect to the server", "the server counts as not there";
     CALL: Duration = Duration::from_secs(60), "time for one call that answers at once, creation of a sandbox included", "the call fails";
+    CAPTURE: Duration = Duration::from_secs(300), "time for a snapshot, a fork, or the way back to a snapshot", "the call fails; the server goes on";
     PROBE: Duration = Duration::from_secs(5), "time to learn whether a sandbox whose stream broke still lives", "the break itself is reported";
     KEEPALIVE: Duration = Duration::from_secs(15), "time in which a process's stream shall show a sign of life", "the next sign is waited for";
     /// Several missed signs of life.

@@ -14,8 +14,9 @@ use hood_agent::{MAX_ROUNDS, Provider, ROUNDS};
 use hood_driver_api::Wall;
 
 pub(crate) use sandbox::{
-    ConnectArguments, CreateArguments, ExecArguments, KillArguments, LogsArguments, PauseArguments,
-    ResumeArguments, SandboxCommand, ShowArguments,
+    ConnectArguments, CreateArguments, ExecArguments, ForkArguments, KillArguments, LogsArguments,
+    PauseArguments, ResumeArguments, RollbackArguments, SandboxCommand, ShowArguments, SnapshotArguments,
+    SnapshotCommand,
 };
 pub(crate) use secret::{CertificateArguments, DeleteSecretArguments, SecretCommand, SetSecretArguments};
 pub(crate) use template::{BuildArguments, TemplateCommand};
@@ -91,6 +92,9 @@ pub(crate) enum Command {
     /// Make, list and use sandboxes
     #[command(subcommand)]
     Sandbox(SandboxCommand),
+    /// List and delete what `hood sandbox snapshot` has kept
+    #[command(subcommand)]
+    Snapshot(SnapshotCommand),
     /// Build and list the templates that sandboxes are made from
     #[command(subcommand)]
     Template(TemplateCommand),

@@ -11,6 +11,7 @@ mod run;
 mod sandbox;
 mod secret;
 mod serve;
+mod snapshot;
 mod template;
 
 use anyhow::Result;
@@ -27,6 +28,7 @@ pub(crate) async fn run(command: Command, context: &Context) -> Result<Exit> {
         Command::Run(arguments) => run::run(context, arguments).await,
         Command::Ask(arguments) => ask::run(context, arguments).await,
         Command::Sandbox(command) => sandbox::run(context, command).await,
+        Command::Snapshot(command) => snapshot::run(context, command).await,
         Command::Template(command) => template::run(context, command).await,
         Command::Audit(arguments) => audit::run(context, &arguments).await,
         Command::Secret(command) => secret::run(context, command).await,

@@ -95,6 +95,11 @@ impl DataDir {
         }
     }
 
+    /// The file of records.
+    pub(crate) fn store_file(&self) -> PathBuf {
+        self.path.join("hood.sqlite")
+    }
+
     /// The key for local use.
     pub(crate) fn read_key(&self) -> Result<String> {
         let path = self.key_file();

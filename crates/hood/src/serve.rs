@@ -122,8 +122,7 @@ async fn build(options: &Options) -> Result<Server> {
     walls::verdict(options.mode, &found, &options.without)?;
     data_dir.create()?;
     let lock = data_dir.lock()?;
-    let store =
-        Arc::new(SqliteStore::open(data_dir.path().join("hood.sqlite")).context("cannot open the store")?);
+    let store = Arc::new(SqliteStore::open(data_dir.store_file()).context("cannot open the store")?);
     let own = own_authority(&options.certificate, data_dir)?;
     let gate = data_dir.gate_authority()?;
     let authorities: Vec<_> = std::iter::once(&gate).chain(&own).collect();

@@ -8,6 +8,7 @@ mod logs;
 mod pausing;
 mod random;
 mod restart;
+mod snapshots;
 mod streams;
 
 use std::time::Duration;

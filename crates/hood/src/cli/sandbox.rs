@@ -22,10 +22,20 @@ pub(crate) enum SandboxCommand {
     ///
     /// Standard output and error are passed on as they are, apart. No shell is involved unless the program is one.
     Exec(ExecArguments),
-    /// Stop a sandbox where it is: its processes keep everything that they have in memory
+    /// Stop a sandbox where it is: its processes keep everything that they have in memory, unless told otherwise
     Pause(PauseArguments),
     /// Let a paused sandbox go on
     Resume(ResumeArguments),
+    /// Make copies of a sandbox: each begins with its files as they are now, and with its own processes
+    ///
+    /// Example: hood sandbox fork ID --count 3
+    Fork(ForkArguments),
+    /// Keep a sandbox's files as they are now; sandboxes can be created from what is kept
+    ///
+    /// Example: hood sandbox create "$(hood sandbox snapshot ID)"
+    Snapshot(SnapshotArguments),
+    /// Put a sandbox back to one of its snapshots; its processes end
+    Rollback(RollbackArguments),
     /// End sandboxes
     Kill(KillArguments),
     /// Show a sandbox's log, also after its end
@@ -38,6 +48,54 @@ pub(crate) enum SandboxCommand {
 pub(crate) struct PauseArguments {
     /// The sandbox
     pub(crate) id: String,
+    /// Keep only files: its processes end, and it starts anew when it is resumed
+    #[arg(long)]
+    pub(crate) files_only: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ForkArguments {
+    /// The sandbox
+    pub(crate) id: String,
+    /// How many copies
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) count: u32,
+    /// How long each may live, as in 300, 10m, 2h
+    #[arg(long, default_value = "5m", value_parser = duration, value_name = "TIME")]
+    pub(crate) timeout: Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SnapshotArguments {
+    /// The sandbox
+    pub(crate) id: String,
+    /// What to call it, with a tag after `:` if wanted; the newest of a name has it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RollbackArguments {
+    /// The sandbox
+    pub(crate) id: String,
+    /// The snapshot: its id or its name
+    pub(crate) snapshot: String,
+}
+
+/// `hood snapshot`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SnapshotCommand {
+    /// List the snapshots, newest first
+    List,
+    /// Forget snapshots; sandboxes that were made from them keep what they have
+    Delete(DeleteSnapshotArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeleteSnapshotArguments {
+    /// The snapshots: ids or names
+    #[arg(required = true, value_name = "SNAPSHOT")]
+    pub(crate) snapshots: Vec<String>,
 }
 
 #[derive(Debug, Args)]

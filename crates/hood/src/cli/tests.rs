@@ -40,8 +40,11 @@ fn help_of_serve() {
 
 #[test]
 fn help_of_sandbox() {
-    let all =
-        ["list", "show", "create", "exec", "kill", "logs", "connect"].map(|name| help(&["sandbox", name]));
+    let all = [
+        "list", "show", "create", "exec", "pause", "resume", "fork", "snapshot", "rollback", "kill", "logs",
+        "connect",
+    ]
+    .map(|name| help(&["sandbox", name]));
     insta::assert_snapshot!(help(&["sandbox"]) + &all.join("\n----\n"));
 }
 
@@ -49,6 +52,12 @@ fn help_of_sandbox() {
 fn help_of_secret() {
     let all = ["list", "set", "delete"].map(|name| help(&["secret", name]));
     insta::assert_snapshot!(help(&["secret"]) + &all.join("\n----\n") + &help(&["ca"]));
+}
+
+#[test]
+fn help_of_snapshot() {
+    let all = ["list", "delete"].map(|name| help(&["snapshot", name]));
+    insta::assert_snapshot!(help(&["snapshot"]) + &all.join("\n----\n"));
 }
 
 #[test]

@@ -3,11 +3,13 @@
 mod connect;
 mod create;
 mod exec;
+mod fork;
 mod kill;
 mod list;
 mod logs;
 mod pause;
 mod show;
+mod snapshot;
 
 use anyhow::Result;
 
@@ -25,6 +27,9 @@ pub(crate) async fn run(context: &Context, command: SandboxCommand) -> Result<Ex
         SandboxCommand::Exec(arguments) => exec::run(context, arguments).await,
         SandboxCommand::Pause(arguments) => pause::pause(context, &arguments).await,
         SandboxCommand::Resume(arguments) => pause::resume(context, &arguments).await,
+        SandboxCommand::Fork(arguments) => fork::run(context, &arguments).await,
+        SandboxCommand::Snapshot(arguments) => snapshot::make(context, &arguments).await,
+        SandboxCommand::Rollback(arguments) => snapshot::rollback(context, &arguments).await,
         SandboxCommand::Kill(arguments) => kill::run(context, &arguments).await,
         SandboxCommand::Logs(arguments) => logs::run(context, &arguments).await,
         SandboxCommand::Connect(arguments) => connect::run(context, arguments).await,

@@ -18,7 +18,7 @@ pub(crate) async fn run(context: &Context, command: TemplateCommand) -> Result<E
         TemplateCommand::List => list::run(context).await,
         TemplateCommand::Build(arguments) => build::run(context, arguments),
         TemplateCommand::Show { name } => show::run(context, &name),
-        TemplateCommand::Gc => gc::run(context),
+        TemplateCommand::Gc => gc::run(context).await,
         TemplateCommand::Remove { name } => remove(context, &name),
     }
 }

@@ -34,7 +34,10 @@ pub(super) async fn delete(
     }
     match app.templates.find(&id).await {
         Some(_) => Err(Reply::absent(super::absent::BUILDS)),
-        None => Err(unknown(&id)),
+        None => Err(Reply::new(
+            StatusCode::NOT_FOUND,
+            format!("neither a snapshot nor a template is called `{}`", crate::extract::shown(&id)),
+        )),
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) async fn run(context: &Context) -> Result<Exit> {
         context.printer.note("no sandbox is running; `hood sandbox create` makes one");
         return Ok(Exit::Done);
     }
-    let mut table = Table::new(&["ID", "TEMPLATE", "AGE", "LEFT", "CPUS", "MEMORY", "METADATA"]);
+    let mut table = Table::new(&["ID", "TEMPLATE", "STATE", "AGE", "LEFT", "CPUS", "MEMORY", "METADATA"]);
     let now = OffsetDateTime::now_utc();
     for sandbox in &sandboxes {
         table.row(cells(sandbox, now));
@@ -28,13 +28,15 @@ pub(crate) async fn run(context: &Context) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn cells(sandbox: &ListedSandbox, now: OffsetDateTime) -> [String; 7] {
+fn cells(sandbox: &ListedSandbox, now: OffsetDateTime) -> [String; 8] {
     let metadata = sandbox.metadata.iter().map(|(name, value)| format!("{name}={value}"));
     [
         escape(&sandbox.id).into_owned(),
         escape(&sandbox.alias).into_owned(),
+        escape(&sandbox.state).into_owned(),
         since(&sandbox.started_at, |then| now - then),
-        since(&sandbox.end_at, |then| then - now),
+        // No time counts against what is paused.
+        if sandbox.state == "paused" { "-".to_owned() } else { since(&sandbox.end_at, |then| then - now) },
         sandbox.cpu_count.to_string(),
         format!("{} MiB", sandbox.memory_mib),
         escape(&metadata.collect::<Vec<_>>().join(" ")).into_owned(),
@@ -75,7 +77,7 @@ mod tests {
         )
         .unwrap();
         let now = OffsetDateTime::parse("2026-01-01T00:01:30Z", &Rfc3339).unwrap();
-        let expected = ["i1", "base", "1m 30s", "3m 30s", "2", "512 MiB", "a=\\u{1b}[2J"];
+        let expected = ["i1", "base", "running", "1m 30s", "3m 30s", "2", "512 MiB", "a=\\u{1b}[2J"];
         assert_eq!(cells(&sandbox, now), expected);
     }
 }

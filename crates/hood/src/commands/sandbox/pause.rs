@@ -7,7 +7,7 @@ use crate::commands::Context;
 use crate::exit::Exit;
 
 pub(crate) async fn pause(context: &Context, arguments: &PauseArguments) -> Result<Exit> {
-    context.client()?.pause(&arguments.id).await?;
+    context.client()?.pause(&arguments.id, !arguments.files_only).await?;
     context.printer.line(&arguments.id)?;
     Ok(Exit::Done)
 }
