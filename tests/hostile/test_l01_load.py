@@ -46,8 +46,9 @@ def worker(interpret):
     return interpret(timeout=LONG)
 
 
-def beside(hog, worker, trial, command, who, seconds):
-    """Runs a job over and over, idle and loaded, and asserts what the issue asks for."""
+def beside(hog, worker, trial, command, who, seconds, least=0.5):
+    """Runs a job over and over, idle and loaded, and asserts what the issue asks for. The load keeps at least so many cores
+    busy."""
     premises = trial.laboratory.premises
     jobs(worker, 1)  # the first one touches memory that the others find
     quiet = jobs(worker, 3)
@@ -68,7 +69,7 @@ def beside(hog, worker, trial, command, who, seconds):
         f"{busy} under load; the job took {usual:.2f} s alone, then {typical / usual:.2f} times as long, at worst"
         f" {worst / usual:.2f} ({len(loaded)} runs); idle {settled:.1f} s after the kill; {keeper.runs} starts"
     )
-    assert busy.cores > idle.cores + 0.5, f"that was no load: {busy}; before: {idle}"
+    assert busy.cores > idle.cores + least, f"that was no load: {busy}; before: {idle}"
     assert worst <= SLOWER * usual, trial.saw
 
 
@@ -92,4 +93,5 @@ def test_a_job_beside_a_disk_that_is_written(hog, worker, trial):
 def test_a_job_beside_a_fuzzer(hog, worker, trial, who):
     """Any call with any arguments, eight at a time; the kernel's log is looked at afterwards, as after every trial."""
     command = TRINITY.format(more="--dangerous" if who == "root" else "")
-    beside(hog, worker, trial, command, who, FUZZED[who])
+    # Most of its calls are refused at once or wait for something: it keeps no core busy.
+    beside(hog, worker, trial, command, who, FUZZED[who], least=0.05)

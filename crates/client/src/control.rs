@@ -28,8 +28,20 @@ pub struct NewSandbox {
     /// Whether it may reach the internet.
     #[serde(rename = "allow_internet_access")]
     pub internet: bool,
+    /// Volumes in it.
+    #[serde(rename = "volumeMounts", skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<VolumeMount>,
     /// What only our server knows.
     pub hood: Hood,
+}
+
+/// A volume in a sandbox.
+#[derive(Debug, Clone, Serialize)]
+pub struct VolumeMount {
+    /// Its name or id.
+    pub name: String,
+    /// Where it lies.
+    pub path: String,
 }
 
 /// Our extension of the create call.

@@ -19,14 +19,18 @@ mod process;
 mod sandbox; // the way into one sandbox
 mod secrets;
 mod snapshots;
+mod volumes;
 
 pub use audit::{AuditPage, AuditQuery};
 pub use cells::{CellEvent, Cells};
 pub use client::Client;
-pub use control::{Hood, Isolation, ListedSandbox, LogEntry, Metric, NewSandbox, ShownSandbox, Template};
+pub use control::{
+    Hood, Isolation, ListedSandbox, LogEntry, Metric, NewSandbox, ShownSandbox, Template, VolumeMount,
+};
 pub use error::{ClientError, Code};
 pub use files::{Download, Entry, EntryKind};
 pub use process::{Command, End, Event, Input, Process, Signal, Size, Stdio};
 pub use sandbox::Sandbox;
 pub use secrets::Secret;
 pub use snapshots::{Child, ChildError, ChildSandbox, Snapshot};
+pub use volumes::Volume;

@@ -17,6 +17,7 @@ mod recover;
 mod snapshot;
 mod stop;
 mod timers;
+mod volume;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,6 +40,7 @@ use crate::ports::{Clock, Entropy, Gate, Store, Templates};
 use crate::snapshot::Snapshots;
 use crate::table::Table;
 use crate::tasks::Tasks;
+use crate::volume::Volumes;
 use crate::{AtDeadline, LookupError, Record, TeamId, Why, limits};
 
 /// What the node's owner decides.
@@ -69,6 +71,8 @@ pub struct NewSandbox {
     pub resources: Option<ResourceAsk>,
     /// Whether the root filesystem may be written.
     pub root_mode: RootMode,
+    /// Volumes in its tree.
+    pub volumes: Vec<MountAsk>,
     /// What it may reach.
     pub policy: Box<Policy>,
     /// What its deadline does to it.
@@ -79,6 +83,15 @@ pub struct NewSandbox {
     pub internet: Option<bool>,
     /// The dialect's own notes, kept with the record.
     pub notes: BTreeMap<String, serde_json::Value>,
+}
+
+/// A volume to be mounted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MountAsk {
+    /// Its name or id.
+    pub volume: String,
+    /// Where.
+    pub path: String,
 }
 
 /// Resources to give instead of the template's, each by itself.
@@ -130,6 +143,7 @@ struct Shared {
     entropy: Arc<dyn Entropy>,
     table: Table,
     snapshots: Snapshots,
+    volumes: Volumes,
     deadlines: Deadlines,
     journal: Journal,
     metrics: Metrics,
@@ -168,6 +182,7 @@ impl NewSandbox {
             envs: BTreeMap::new(),
             resources: None,
             root_mode: RootMode::Writable,
+            volumes: Vec::new(),
             policy: Box::default(),
             at_deadline: AtDeadline::End,
             auto_resume: false,
@@ -197,6 +212,7 @@ impl Engine {
             entropy,
             table: Table::default(),
             snapshots: Snapshots::default(),
+            volumes: Volumes::default(),
             deadlines: Deadlines::default(),
             journal,
             metrics: Metrics::default(),

@@ -65,6 +65,12 @@ pub enum CreateError {
     /// What it may reach cannot be used.
     #[error("the network policy cannot be used: {0}")]
     Policy(String),
+    /// No such volume.
+    #[error("volume `{0}` not found")]
+    UnknownVolume(String),
+    /// Volumes cannot lie where they were asked for.
+    #[error("the volumes cannot be mounted: {0}")]
+    Mounts(String),
     /// It was killed while it was being created.
     #[error("sandbox `{0}` was killed while it was being created")]
     Killed(SandboxId),
@@ -121,6 +127,26 @@ pub enum LookupError {
     /// No such snapshot.
     #[error("snapshot `{0}` not found")]
     UnknownSnapshot(String),
+    /// No such volume.
+    #[error("volume `{0}` not found")]
+    UnknownVolume(String),
+    /// A volume of this name is there.
+    #[error("there is a volume `{0}` already")]
+    VolumeExists(String),
+    /// A living sandbox has the volume.
+    #[error("the volume `{name}` is mounted in sandbox `{by}`")]
+    VolumeInUse {
+        /// Which volume.
+        name: String,
+        /// Whose.
+        by: SandboxId,
+    },
+    /// There are as many as there may be.
+    #[error("{limit} volumes are kept on this node, as many as there may be")]
+    TooManyVolumes {
+        /// How many may.
+        limit: usize,
+    },
     /// It was made of a sandbox of another template.
     #[error("snapshot `{0}` belongs to another template, or to another build of it")]
     OtherTemplate(SnapshotId),
@@ -180,6 +206,8 @@ impl CreateError {
             Self::Removing { .. } => "removing",
             Self::OutOfBounds { .. } => "out_of_bounds",
             Self::Policy(_) => "policy",
+            Self::UnknownVolume(_) => "unknown_volume",
+            Self::Mounts(_) => "mounts",
             Self::Killed(_) => "killed",
             Self::Driver { .. } => "driver",
             Self::Store(_) => "store",
@@ -192,6 +220,8 @@ impl Explain for CreateError {
     fn kind(&self) -> Kind {
         match self {
             Self::UnknownTemplate(_) => Kind::NotFound,
+            // Not found would mean the template to clients.
+            Self::UnknownVolume(_) | Self::Mounts(_) => Kind::Invalid,
             Self::NodeFull { .. } | Self::Removing { .. } | Self::Stopping => Kind::Exhausted,
             Self::OutOfBounds { .. } | Self::Policy(_) => Kind::Invalid,
             Self::Killed(_) => Kind::Conflict,
@@ -211,7 +241,8 @@ impl Explain for CreateError {
             Self::Removing { .. } => {
                 Some("try again in a moment; the server's log says what is in the way".into())
             }
-            Self::OutOfBounds { .. } | Self::Policy(_) | Self::Killed(_) => None,
+            Self::UnknownVolume(_) => Some("`hood volume list` shows what there is".into()),
+            Self::OutOfBounds { .. } | Self::Policy(_) | Self::Mounts(_) | Self::Killed(_) => None,
             Self::Driver { source, .. } => driver_step(source),
             Self::Store(source) => store_step(source),
             Self::Stopping => Some("try again when it has started".into()),
@@ -226,13 +257,15 @@ impl Explain for LookupError {
         match self {
             Self::NotFound { .. } => Kind::NotFound,
             Self::OutOfBounds { .. } | Self::Policy(_) => Kind::Invalid,
-            Self::UnknownSnapshot(_) => Kind::NotFound,
+            Self::UnknownSnapshot(_) | Self::UnknownVolume(_) => Kind::NotFound,
             Self::Paused(_)
             | Self::NotPaused(_)
             | Self::NotRunning(_)
             | Self::OtherTemplate(_)
-            | Self::NameTaken(_) => Kind::Conflict,
-            Self::TooManySnapshots { .. } => Kind::Exhausted,
+            | Self::NameTaken(_)
+            | Self::VolumeExists(_)
+            | Self::VolumeInUse { .. } => Kind::Conflict,
+            Self::TooManySnapshots { .. } | Self::TooManyVolumes { .. } => Kind::Exhausted,
             Self::Store(source) => store_kind(source),
             Self::Driver(source) => driver_kind(source),
         }
@@ -251,6 +284,10 @@ impl Explain for LookupError {
             Self::OtherTemplate(snapshot) => {
                 Some(format!("create a sandbox from it: `hood sandbox create {snapshot}`"))
             }
+            Self::UnknownVolume(_) => Some("`hood volume list` shows what there is".into()),
+            Self::VolumeExists(_) => Some("use it, or choose another name".into()),
+            Self::VolumeInUse { by, .. } => Some(format!("end that sandbox first: `hood sandbox kill {by}`")),
+            Self::TooManyVolumes { .. } => Some("delete one with `hood volume delete NAME`".into()),
             Self::NameTaken(_) => Some("choose another name".into()),
             Self::TooManySnapshots { .. } => Some("delete one with `hood snapshot delete ID`".into()),
             Self::Store(source) => store_step(source),
@@ -281,7 +318,8 @@ impl Explain for ConnectError {
 
 fn driver_kind(error: &DriverError) -> Kind {
     match error {
-        DriverError::Unknown(_) | DriverError::NoSnapshot(_) => Kind::NotFound,
+        DriverError::Unknown(_) | DriverError::NoSnapshot(_) | DriverError::NoVolume(_) => Kind::NotFound,
+        DriverError::Mount { .. } | DriverError::Absent(_) => Kind::Invalid,
         DriverError::Exhausted { .. } => Kind::Exhausted,
         DriverError::Step { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => Kind::NoSpace,
         DriverError::Template(_)
@@ -300,6 +338,9 @@ fn driver_step(error: &DriverError) -> Option<String> {
         }
         DriverError::Unknown(_)
         | DriverError::NoSnapshot(_)
+        | DriverError::NoVolume(_)
+        | DriverError::Mount { .. }
+        | DriverError::Absent(_)
         | DriverError::Exhausted { .. }
         | DriverError::Step { .. }
         | DriverError::Guest(_) => None,

@@ -17,12 +17,13 @@ mod record;
 mod snapshot;
 mod table;
 mod tasks;
+mod volume;
 
-pub use engine::{Config, Engine, Fork, Link, NewSandbox, Recovered, ResourceAsk, Woken, World};
+pub use engine::{Config, Engine, Fork, Link, MountAsk, NewSandbox, Recovered, ResourceAsk, Woken, World};
 pub use error::{ConnectError, CreateError, Explain, Kind, LookupError, RecoverError};
 pub use hood_driver_api::{
-    ByteStream, Bytes, Isolation, MilliCpu, Origin, Outlets, Resources, RootFs, RootMode, SandboxId,
-    SnapshotId,
+    ByteStream, Bytes, Isolation, MilliCpu, Mount, Origin, Outlets, Resources, RootFs, RootMode, SandboxId,
+    SnapshotId, VolumeId,
 };
 pub use hood_policy::Policy;
 pub use journal::{LogLine, LogQuery};
@@ -32,3 +33,4 @@ pub use record::{
     Token, Why,
 };
 pub use snapshot::{Snapshot, SnapshotFilter, SnapshotName};
+pub use volume::Volume;

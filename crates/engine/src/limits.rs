@@ -23,6 +23,11 @@ hood_limits::limits! {
     CAPTURE: Duration = Duration::from_secs(60), "time for one step of the driver with a sandbox's files: to keep, to restore or to remove them", "the call fails, nothing is kept";
     SNAPSHOTS: usize = 1000, "snapshots on one node", "the call is refused";
     SNAPSHOT_NAME: usize = 128, bytes, "a snapshot's name, with its tag", "the call is refused";
+    VOLUMES: usize = 1000, "volumes on one node", "the call is refused";
+    VOLUME: Bytes = Bytes::gib(10), "size of a volume that asks for none", "writes into it fail: no space", "the create call";
+    VOLUME_NAME: usize = 128, bytes, "a volume's name", "the call is refused";
+    VOLUMES_EACH: usize = 16, "volumes of one sandbox", "create is refused";
+    MOUNT_PATH: usize = 1024, bytes, "the path at which a volume lies", "create is refused";
     FORKS: usize = 100, "children of one fork", "the call is refused";
     AUTO_RESUME: Duration = Duration::from_secs(300), "life of a sandbox that traffic has woken", "its deadline", "set-timeout";
     DIAL: Duration = Duration::from_secs(10), "time to open a stream into a sandbox", "the stream is refused";

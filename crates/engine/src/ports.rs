@@ -1,11 +1,11 @@
 //! What the engine needs from the world, in its own words.
 
 use async_trait::async_trait;
-use hood_driver_api::{Outlets, SandboxId, SnapshotId};
+use hood_driver_api::{Outlets, SandboxId, SnapshotId, VolumeId};
 use hood_policy::Policy;
 use time::OffsetDateTime;
 
-use crate::{LogLine, LogQuery, Record, Sample, Snapshot, TeamId, Template};
+use crate::{LogLine, LogQuery, Record, Sample, Snapshot, TeamId, Template, Volume};
 
 /// Where records are kept. When a write's future ends, the write survives the death of this process.
 #[async_trait]
@@ -48,6 +48,15 @@ pub trait Store: Send + Sync {
 
     /// Every snapshot.
     async fn snapshots(&self) -> Result<Vec<Snapshot>, StoreError>;
+
+    /// Writes a new volume.
+    async fn insert_volume(&self, volume: &Volume) -> Result<(), StoreError>;
+
+    /// Forgets a volume; succeeds on what is not there.
+    async fn remove_volume(&self, id: &VolumeId) -> Result<(), StoreError>;
+
+    /// Every volume.
+    async fn volumes(&self) -> Result<Vec<Volume>, StoreError>;
 
     /// The team an API key (given as its SHA-256) belongs to.
     async fn team_of(&self, key_hash: &[u8; 32]) -> Result<Option<TeamId>, StoreError>;

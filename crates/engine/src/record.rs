@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use hood_driver_api::{Bytes, Origin, Resources, RootFs, RootMode, SandboxId};
+use hood_driver_api::{Bytes, Mount, Origin, Resources, RootFs, RootMode, SandboxId};
 use hood_policy::Policy;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
@@ -52,6 +52,9 @@ pub struct Record {
     /// Of what it has written so much came from a snapshot.
     #[serde(default)]
     pub inherited: Bytes,
+    /// Volumes in its tree.
+    #[serde(default)]
+    pub mounts: Vec<Mount>,
     /// The caller's labels.
     pub metadata: BTreeMap<String, String>,
     /// Opens its guest.

@@ -4,6 +4,7 @@ mod sandbox;
 mod secret;
 mod template;
 mod values;
+mod volume;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub(crate) use sandbox::{
 pub(crate) use secret::{CertificateArguments, DeleteSecretArguments, SecretCommand, SetSecretArguments};
 pub(crate) use template::{BuildArguments, TemplateCommand};
 pub(crate) use values::{Memory, duration, pair, spared_wall};
+pub(crate) use volume::VolumeCommand;
 
 /// Sealed sandboxes for code that an AI agent writes.
 #[derive(Debug, Parser)]
@@ -95,6 +97,9 @@ pub(crate) enum Command {
     /// List and delete what `hood sandbox snapshot` has kept
     #[command(subcommand)]
     Snapshot(SnapshotCommand),
+    /// Make and list volumes: files that sandboxes share, and that outlive them
+    #[command(subcommand)]
+    Volume(VolumeCommand),
     /// Build and list the templates that sandboxes are made from
     #[command(subcommand)]
     Template(TemplateCommand),

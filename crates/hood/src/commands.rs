@@ -13,6 +13,7 @@ mod secret;
 mod serve;
 mod snapshot;
 mod template;
+mod volume;
 
 use anyhow::Result;
 
@@ -29,6 +30,7 @@ pub(crate) async fn run(command: Command, context: &Context) -> Result<Exit> {
         Command::Ask(arguments) => ask::run(context, arguments).await,
         Command::Sandbox(command) => sandbox::run(context, command).await,
         Command::Snapshot(command) => snapshot::run(context, command).await,
+        Command::Volume(command) => volume::run(context, command).await,
         Command::Template(command) => template::run(context, command).await,
         Command::Audit(arguments) => audit::run(context, &arguments).await,
         Command::Secret(command) => secret::run(context, command).await,

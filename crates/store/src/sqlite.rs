@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use hood_engine::ports::{Store, StoreError};
-use hood_engine::{LogLine, LogQuery, Order, Record, Sample, SandboxId, Snapshot, SnapshotId, TeamId};
+use hood_engine::{
+    LogLine, LogQuery, Order, Record, Sample, SandboxId, Snapshot, SnapshotId, TeamId, Volume, VolumeId,
+};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use time::OffsetDateTime;
 
@@ -93,6 +95,36 @@ impl Store for SqliteStore {
 
     async fn snapshots(&self) -> Result<Vec<Snapshot>, StoreError> {
         self.reader.run("reading all snapshots", read_snapshots).await
+    }
+
+    async fn insert_volume(&self, volume: &Volume) -> Result<(), StoreError> {
+        let volume = volume.clone();
+        let insert = move |db: &mut Connection| {
+            db.execute(
+                "INSERT INTO volume (id, record) VALUES (?1, ?2)",
+                (volume.id.as_str(), serde_json::to_string(&volume)?),
+            )?;
+            Ok(())
+        };
+        self.writer.run("writing a volume", insert).await
+    }
+
+    async fn remove_volume(&self, id: &VolumeId) -> Result<(), StoreError> {
+        let id = id.clone();
+        let remove = move |db: &mut Connection| {
+            db.execute("DELETE FROM volume WHERE id = ?1", (id.as_str(),))?;
+            Ok(())
+        };
+        self.writer.run("forgetting a volume", remove).await
+    }
+
+    async fn volumes(&self) -> Result<Vec<Volume>, StoreError> {
+        let read = |db: &mut Connection| {
+            let mut query = db.prepare("SELECT record FROM volume ORDER BY id")?;
+            let texts = query.query_map((), |row| row.get::<_, String>(0))?;
+            texts.map(|text| Ok(serde_json::from_str(&text?)?)).collect()
+        };
+        self.reader.run("reading all volumes", read).await
     }
 
     async fn team_of(&self, key_hash: &[u8; 32]) -> Result<Option<TeamId>, StoreError> {

@@ -2,12 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use hood_driver_api::{
-    ByteStream, Captured, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Isolation,
-    Mode, Network, Origin, Outlets, RootFs, SandboxId, SnapshotId, Spec, Standing, Still, Usage, Wall,
+    ByteStream, Bytes, Captured, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink,
+    Isolation, Mode, Network, Origin, Outlets, RootFs, SandboxId, SnapshotId, Spec, Standing, Still, Usage,
+    VolumeId, Wall,
 };
 use hood_wire::GuestEvent;
 use tokio::io::DuplexStream;
@@ -32,6 +34,8 @@ pub enum Call {
     Restore,
     /// `discard`
     Discard,
+    /// `make_volume`
+    MakeVolume,
     /// `connect`
     Connect,
     /// `usage`
@@ -68,6 +72,7 @@ struct State {
     frozen: HashSet<SandboxId>,
     resting: HashSet<SandboxId>,
     snapshots: HashSet<SnapshotId>,
+    volumes: HashSet<VolumeId>,
     at_work: HashMap<(Call, SandboxId), usize>,
     broken_rules: Vec<String>,
     usage: Usage,
@@ -320,6 +325,28 @@ impl Driver for FakeDriver {
 
     async fn snapshots(&self) -> Result<Vec<SnapshotId>, DriverError> {
         Ok(self.lock().snapshots.iter().cloned().collect())
+    }
+
+    async fn make_volume(&self, id: &VolumeId, _: Bytes) -> Result<(), DriverError> {
+        self.enter(Call::MakeVolume, None).await?;
+        self.lock().volumes.insert(id.clone());
+        Ok(())
+    }
+
+    async fn remove_volume(&self, id: &VolumeId) -> Result<(), DriverError> {
+        self.lock().volumes.remove(id);
+        Ok(())
+    }
+
+    async fn open_volume(&self, id: &VolumeId) -> Result<OwnedFd, DriverError> {
+        if !self.lock().volumes.contains(id) {
+            return Err(DriverError::NoVolume(id.clone()));
+        }
+        Err(DriverError::Absent("files of volumes: it only pretends"))
+    }
+
+    async fn volumes(&self) -> Result<Vec<VolumeId>, DriverError> {
+        Ok(self.lock().volumes.iter().cloned().collect())
     }
 
     async fn usage(&self, id: &SandboxId) -> Result<Usage, DriverError> {

@@ -5,7 +5,9 @@ use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use hood_engine::ports::{Store, StoreError};
-use hood_engine::{LogLine, LogQuery, Order, Record, Sample, SandboxId, Snapshot, SnapshotId, TeamId};
+use hood_engine::{
+    LogLine, LogQuery, Order, Record, Sample, SandboxId, Snapshot, SnapshotId, TeamId, Volume, VolumeId,
+};
 use time::OffsetDateTime;
 use tokio::task::yield_now;
 
@@ -22,6 +24,7 @@ struct Contents {
     logs: Vec<(SandboxId, LogLine)>,
     samples: Vec<(SandboxId, Sample)>,
     snapshots: HashMap<SnapshotId, Snapshot>,
+    volumes: HashMap<VolumeId, Volume>,
     keys: HashMap<[u8; 32], TeamId>,
     full: bool,
 }
@@ -159,6 +162,27 @@ impl Store for MemoryStore {
 
     async fn snapshots(&self) -> Result<Vec<Snapshot>, StoreError> {
         Ok(self.lock().snapshots.values().cloned().collect())
+    }
+
+    async fn insert_volume(&self, volume: &Volume) -> Result<(), StoreError> {
+        let volume = volume.clone();
+        self.write(|contents| {
+            contents.volumes.insert(volume.id.clone(), volume);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn remove_volume(&self, id: &VolumeId) -> Result<(), StoreError> {
+        self.write(|contents| {
+            contents.volumes.remove(id);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn volumes(&self) -> Result<Vec<Volume>, StoreError> {
+        Ok(self.lock().volumes.values().cloned().collect())
     }
 
     async fn team_of(&self, key_hash: &[u8; 32]) -> Result<Option<TeamId>, StoreError> {

@@ -15,6 +15,8 @@ mod pause;
 mod secrets;
 mod snapshots;
 mod templates;
+mod volume_content;
+mod volumes;
 
 use axum::Router;
 use axum::extract::Request;
@@ -48,6 +50,14 @@ pub(crate) fn router(app: App, local: Router) -> Router {
         .route("/sandboxes/{id}/network", put(network::replace))
         .route("/secrets", get(secrets::list).post(secrets::create))
         .route("/secrets/{id}", get(secrets::detail).post(secrets::update).delete(secrets::delete))
+        .route("/volumes", get(volumes::list).post(volumes::create))
+        .route("/volumes/{id}", get(volumes::detail).delete(volumes::delete))
+        .route(
+            "/volumecontent/{id}/path",
+            get(volume_content::stat).patch(volume_content::change).delete(volume_content::remove),
+        )
+        .route("/volumecontent/{id}/dir", get(volume_content::list).post(volume_content::make_folder))
+        .route("/volumecontent/{id}/file", get(volume_content::read).put(volume_content::write))
         .route("/templates", get(templates::list))
         .route("/v2/templates", get(templates::list))
         .route("/templates/aliases/{alias}", get(templates::alias))

@@ -17,6 +17,13 @@ hood_limits::limits! {
     SECRET_LABEL_NAME: usize = 128, bytes, "the name of an entry of a secret's metadata", "400";
     SECRET_LABEL_VALUE: usize = 1024, bytes, "the value of an entry of a secret's metadata", "400";
     SECRET_LABELS_BYTES: usize = 8192, bytes, "a secret's metadata together", "400";
+    VOLUME_PATH: usize = 4096, bytes, "a path in a volume", "400";
+    VOLUME_DEPTH: usize = 64, "levels in one listing of a volume", "400";
+    VOLUME_ENTRIES: usize = 10_000, "entries in one listing of a volume", "400";
+    /// As many as every sandbox has.
+    VOLUME_IDS: u32 = 65_536, "user and group ids of files in a volume", "400";
+    VOLUME_PIECE: usize = 256 << 10, bytes, "what is read of a volume's file at once", "the next piece follows";
+    VOLUME_SILENCE: Duration = Duration::from_secs(60), "silence of a client that sends a file for a volume", "408; nothing is kept";
     LOG_LINES: usize = 1000, "log lines in one answer", "400";
     METRICS_IDS: usize = 100, "sandboxes in one `GET /sandboxes/metrics`", "400";
     REFRESH_SECS: i64 = 3600, secs, "a legacy refresh", "400";

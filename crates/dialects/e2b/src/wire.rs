@@ -9,9 +9,10 @@ mod sandbox;
 mod secret;
 mod snapshot;
 mod template;
+mod volume;
 mod when;
 
-pub(crate) use ask::{Hood, NewSandbox, Timeout, WithTimeout, seconds};
+pub(crate) use ask::{Hood, NewSandbox, Timeout, VolumeMount, WithTimeout, seconds};
 pub(crate) use log::{LogEntry, LogLineV1, Logs, LogsV2, level};
 pub(crate) use metric::{Metric, Metrics};
 pub(crate) use network::{Network, NetworkUpdate};
@@ -20,6 +21,7 @@ pub(crate) use sandbox::{ListedSandbox, Notes, Sandbox, SandboxDetail, mint_traf
 pub(crate) use secret::Secret;
 pub(crate) use snapshot::{Child, Snapshot};
 pub(crate) use template::{Alias, Template, TemplateWithBuilds};
+pub(crate) use volume::{Stat, Volume, VolumeAndToken};
 pub(crate) use when::{When, parse_time};
 
 /// The envd version that the guest's services are compatible with; clients switch features by it (reference 3.5).

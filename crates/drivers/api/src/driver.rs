@@ -1,6 +1,7 @@
 //! The trait.
 
 use std::io;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -8,7 +9,7 @@ use hood_wire::GuestEvent;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
-use crate::{Bytes, Check, Isolation, Outlets, RootFs, SandboxId, SnapshotId, Spec};
+use crate::{Bytes, Check, Isolation, Outlets, RootFs, SandboxId, SnapshotId, Spec, VolumeId};
 
 /// A byte stream to a port inside a sandbox.
 pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -80,6 +81,18 @@ pub trait Driver: Send + Sync {
     /// Every snapshot that there is, those included that nobody remembers.
     async fn snapshots(&self) -> Result<Vec<SnapshotId>, DriverError>;
 
+    /// Makes an empty volume of at most this size. On an error nothing is left.
+    async fn make_volume(&self, id: &VolumeId, size: Bytes) -> Result<(), DriverError>;
+
+    /// Removes a volume with all that is in it. Succeeds on what was never made, and twice.
+    async fn remove_volume(&self, id: &VolumeId) -> Result<(), DriverError>;
+
+    /// The folder that a volume is. Ids of its files are those that sandboxes see.
+    async fn open_volume(&self, id: &VolumeId) -> Result<OwnedFd, DriverError>;
+
+    /// Every volume that there is, those included that nobody remembers.
+    async fn volumes(&self) -> Result<Vec<VolumeId>, DriverError>;
+
     /// Opens a stream to a port inside. Does not check any token.
     async fn connect(&self, id: &SandboxId, port: u16) -> Result<Box<dyn ByteStream>, DialError>;
 
@@ -131,6 +144,20 @@ pub enum DriverError {
     /// No such snapshot.
     #[error("no snapshot `{0}` here")]
     NoSnapshot(SnapshotId),
+    /// No such volume.
+    #[error("no volume `{0}` here")]
+    NoVolume(VolumeId),
+    /// A volume cannot lie there.
+    #[error("a volume cannot be mounted at `{path}`: {why}")]
+    Mount {
+        /// Where.
+        path: String,
+        /// Why not.
+        why: String,
+    },
+    /// This driver has not what was asked for.
+    #[error("this server has no {0}")]
+    Absent(&'static str),
     /// A ceiling of the host or of the configuration was met.
     #[error("{what}: {limit} reached")]
     Exhausted {

@@ -87,6 +87,11 @@ id!(
     SnapshotId, 's', ParseSnapshotIdError, "snapshot"
 );
 
+id!(
+    /// A volume: files that sandboxes share and that outlive them.
+    VolumeId, 'v', ParseVolumeIdError, "volume"
+);
+
 #[cfg(test)]
 mod tests {
     use super::*;

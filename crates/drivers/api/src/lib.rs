@@ -14,8 +14,8 @@ mod units;
 pub use driver::{
     ByteStream, Captured, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Still, Usage,
 };
-pub use ids::{ParseIdError, ParseSnapshotIdError, SandboxId, SnapshotId};
+pub use ids::{ParseIdError, ParseSnapshotIdError, ParseVolumeIdError, SandboxId, SnapshotId, VolumeId};
 pub use isolation::{Check, Isolation, Mode, Need, Network, ParseWallError, Standing, Wall};
 pub use outlets::{Outlets, Refused};
-pub use spec::{Nursery, Origin, RootFs, RootMode, Spec};
+pub use spec::{Mount, Nursery, Origin, RootFs, RootMode, Spec};
 pub use units::{Bytes, MilliCpu, Resources};

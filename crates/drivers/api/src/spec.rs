@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use hood_wire::GuestConfig;
 use serde::{Deserialize, Serialize};
 
-use crate::{Bytes, Resources, SandboxId, SnapshotId};
+use crate::{Bytes, Resources, SandboxId, SnapshotId, VolumeId};
 
 /// Everything a driver needs to build one sandbox.
 #[derive(Debug, Clone)]
@@ -18,6 +18,8 @@ pub struct Spec {
     pub root_mode: RootMode,
     /// What is written there from the start.
     pub origin: Origin,
+    /// Volumes in its tree.
+    pub mounts: Vec<Mount>,
     /// Ceilings.
     pub resources: Resources,
     /// What the guest is told. The driver fills in `filter` and `limits.disk_bytes` (0 where it enforces none).
@@ -42,6 +44,15 @@ pub enum Origin {
         /// Its size, which counts against the ceiling.
         bytes: Bytes,
     },
+}
+
+/// A volume in a sandbox's tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    /// Which.
+    pub volume: VolumeId,
+    /// Where: an absolute path without `.`, `..` and doubled slashes. The folder is made where it is missing.
+    pub path: String,
 }
 
 /// A template's root filesystem: read-only, shared by all its sandboxes.

@@ -37,6 +37,7 @@ async fn run(guest: &'static [u8], data: &str, layers: &[String]) -> anyhow::Res
             },
             root_mode: RootMode::Writable,
             origin: Origin::Empty,
+            mounts: Vec::new(),
             resources: Resources {
                 memory: Bytes::mib(512),
                 cpu: MilliCpu::cores(1),

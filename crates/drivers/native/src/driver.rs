@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use hood_driver_api::{
     ByteStream, Bytes, Captured, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink,
-    Isolation, Mode, Outlets, RootFs, SandboxId, SnapshotId, Spec, Still, Usage,
+    Isolation, Mode, Outlets, RootFs, SandboxId, SnapshotId, Spec, Still, Usage, VolumeId,
 };
 use hood_wire::{ForkRequest, GuestEvent, HostMessage};
 use rustix::fs::{MemfdFlags, SealFlags};
@@ -320,6 +320,44 @@ impl Driver for NativeDriver {
 
     async fn snapshots(&self) -> Result<Vec<SnapshotId>, DriverError> {
         self.blocking(|host| host.layers.snapshots().map_err(|e| step("list of snapshots", e))).await
+    }
+
+    async fn make_volume(&self, id: &VolumeId, size: Bytes) -> Result<(), DriverError> {
+        if self.host.mode == Mode::Rootless {
+            // Without maps their files would belong to other ids in each sandbox.
+            return Err(DriverError::Absent("volumes; they need a server that runs as root"));
+        }
+        let id = id.clone();
+        self.blocking(move |host| {
+            host.layers.make_volume(&id, size).map_err(|error| {
+                if let Err(undo) = host.layers.remove_volume(&id) {
+                    tracing::warn!(volume = %id, error = %undo, "a failed creation left something behind");
+                }
+                step("volume", error)
+            })
+        })
+        .await
+    }
+
+    async fn remove_volume(&self, id: &VolumeId) -> Result<(), DriverError> {
+        let id = id.clone();
+        self.blocking(move |host| host.layers.remove_volume(&id).map_err(|e| step("removal of a volume", e)))
+            .await
+    }
+
+    async fn open_volume(&self, id: &VolumeId) -> Result<OwnedFd, DriverError> {
+        let (host, id) = (self.host.clone(), id.clone());
+        let open = tokio::task::spawn_blocking(move || {
+            host.layers.open_volume(&id).map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => DriverError::NoVolume(id),
+                _ => step("volume", error),
+            })
+        });
+        open.await.map_err(|error| DriverError::Host(error.to_string()))?
+    }
+
+    async fn volumes(&self) -> Result<Vec<VolumeId>, DriverError> {
+        self.blocking(|host| host.layers.volumes().map_err(|e| step("list of volumes", e))).await
     }
 
     async fn freeze(&self, id: &SandboxId) -> Result<(), DriverError> {

@@ -2,7 +2,7 @@
 
 mod pool;
 mod snapshots;
-mod tree;
+mod volumes;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -118,7 +118,7 @@ impl Layers {
     /// The overlay wants an empty scratch space: what an earlier mount left there, it refuses.
     fn renew(&self, name: &str) -> io::Result<()> {
         let dir = btrfs::open_dir(self.dir.as_fd(), name)?;
-        tree::remove(dir.as_fd(), WORK)?;
+        hood_beneath::remove(dir.as_fd(), WORK)?;
         Ok(rustix::fs::mkdirat(&dir, WORK, Mode::from_raw_mode(0o755))?)
     }
 
@@ -167,7 +167,7 @@ impl Layers {
     fn remove_named(&self, name: &str) -> io::Result<()> {
         let removed = match self.kind {
             Kind::Btrfs { .. } => btrfs::delete_subvolume(self.dir.as_fd(), name),
-            Kind::Plain => tree::remove(self.dir.as_fd(), name),
+            Kind::Plain => hood_beneath::remove(self.dir.as_fd(), name),
         };
         match removed {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -1,6 +1,7 @@
 //! The pieces of a sandbox's root, as detached mounts: overlay, `/dev`, `/sys`, and the files that name it.
 
 mod identity;
+mod places;
 mod statics;
 
 use std::io;
@@ -15,6 +16,7 @@ use rustix::mount::{
 };
 
 pub(crate) use identity::write_identity;
+pub(crate) use places::make_place;
 pub(crate) use statics::{Made, Statics, node_names};
 
 use crate::layer::{Layer, UPPER, WORK};
@@ -140,6 +142,11 @@ fn finish(context: OwnedFd, marks: Marks) -> io::Result<OwnedFd> {
     rustix::mount::fsconfig_set_flag(context.as_fd(), "volatile")?;
     fsconfig_create(context.as_fd())?;
     Ok(fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::MOUNT_ATTR_NODEV)?)
+}
+
+/// A volume as a sandbox sees it: with its ids, and without what could raise anybody's rights.
+pub(crate) fn volume(folder: &OwnedFd, owners: &Owners) -> io::Result<OwnedFd> {
+    dressed(folder.as_fd(), owners, Forbid { setuid: true, devices: true, ..Forbid::default() })
 }
 
 fn open_layer(path: &Path) -> io::Result<OwnedFd> {

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use hood_driver_api::{
-    Bytes, Captured, DriverError, Mode, Origin, RootFs, RootMode, SandboxId, SnapshotId, Spec, Usage,
+    Bytes, Captured, DriverError, Mode, Mount, Origin, RootFs, RootMode, SandboxId, SnapshotId, Spec, Usage,
 };
 use hood_wire::{ForkRequest, GuestConfig, GuestEvent, PROTOCOL};
 
@@ -37,7 +37,7 @@ use crate::random;
 use crate::root::{self, Made};
 use crate::rootless;
 use crate::stopwatch::Stopwatch;
-use crate::templates::{Live, Slot};
+use crate::templates::{Live, Owners, Slot};
 use crate::warden::messages::{Build, Role};
 
 /// Share of the memory ceiling that `/dev/shm` may take.
@@ -154,6 +154,7 @@ fn raise_in(
     watch.lap("identity");
     let overlay = root::overlay(&spec.root, &layer, &owners).map_err(|e| overlay_error(spec, e))?;
     watch.lap("overlay");
+    let volumes = volumes(host, spec, &owners, &overlay, slot.root_outside())?;
     let Made { dev, sys, nodes } = host.statics.make(&owners).map_err(|e| step("dev", e))?;
     watch.lap("dev");
     let (ours, theirs) = StdUnixStream::pair().map_err(|e| step("control socket", e))?;
@@ -165,6 +166,10 @@ fn raise_in(
     for (role, fd) in groups.chain(nodes).chain(tasks.iter().map(|fd| (Role::Tasks, fd))) {
         roles.push(role);
         fds.push(fd.as_fd());
+    }
+    for volume in &volumes {
+        roles.push(Role::Volume);
+        fds.push(volume.as_fd());
     }
     let ids = slot.ids();
     // Behind a controller it is a second fence; without one it is the only.
@@ -182,12 +187,37 @@ fn raise_in(
             RootMode::Writable => None,
             RootMode::ReadOnlyExcept(dir) => Some(dir.clone()),
         },
+        volumes: spec.mounts.iter().map(|mount| mount.path.clone()).collect(),
         views: host.limits.views(),
         nested_user_namespaces: spec.root.nested_user_namespaces,
     };
     let (pidfd, netns) = live.builder.build(build, &fds)?;
     watch.lap("walls");
     Ok(Up { pidfd, netns, control: ours })
+}
+
+/// The volumes of a sandbox, each with a place to lie in.
+fn volumes(
+    host: &Host,
+    spec: &Spec,
+    owners: &Owners,
+    overlay: &OwnedFd,
+    root_outside: u32,
+) -> Result<Vec<OwnedFd>, DriverError> {
+    let view = |mount: &Mount| {
+        let folder = host.layers.open_volume(&mount.volume).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => DriverError::NoVolume(mount.volume.clone()),
+            _ => step("volume", error),
+        })?;
+        root::make_place(overlay, &mount.path, root_outside).map_err(|error| match error.kind() {
+            io::ErrorKind::NotADirectory => {
+                DriverError::Mount { path: mount.path.clone(), why: error.to_string() }
+            }
+            _ => step("place of a volume", error),
+        })?;
+        root::volume(&folder, owners).map_err(|e| step("volume", e))
+    };
+    spec.mounts.iter().map(view).collect()
 }
 
 /// What only the driver knows of a guest's configuration.

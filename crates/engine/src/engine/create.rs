@@ -59,10 +59,14 @@ impl Shared {
     ) -> Result<Record, CreateError> {
         let odd = self.gate.check(&new.policy).map_err(CreateError::Policy)?;
         let origin = template.origin.clone();
-        let record = self.draft(team, template, new)?;
+        // A volume that is found cannot go before the sandbox that has it is known.
+        let volumes = self.volumes.turn.lock().await;
+        let mounts = self.mounts(team, &new.volumes)?;
+        let record = Record { mounts, ..self.draft(team, template, new)? };
         let spec = self.spec(&record, origin);
         let id = record.id.clone();
         let turn = self.table.reserve(record, self.config.max_sandboxes)?;
+        drop(volumes);
         let cut = self.table.held(&id).expect("just reserved, and only its builder forgets it").cut;
 
         for text in odd {
@@ -193,6 +197,7 @@ impl Shared {
             resources,
             blueprint: Arc::new(Blueprint { root, root_mode: new.root_mode, envs, account }),
             inherited,
+            mounts: Vec::new(),
             metadata: new.metadata,
             access_token: access_token(&*self.entropy),
             policy: new.policy,
@@ -222,7 +227,8 @@ impl Shared {
             filter: String::new(),
             sent_at_ns: self.clock.now().unix_timestamp_nanos(),
         };
-        Spec { id: record.id.clone(), root, root_mode, origin, resources: record.resources, guest }
+        let mounts = record.mounts.clone();
+        Spec { id: record.id.clone(), root, root_mode, origin, mounts, resources: record.resources, guest }
     }
 
     /// Builds a sandbox that kept only its files.
@@ -308,7 +314,7 @@ fn sandbox_id(entropy: &dyn Entropy) -> SandboxId {
 }
 
 /// 36 characters of five bits each, one random byte a character so that none is likelier than another.
-fn access_token(entropy: &dyn Entropy) -> Token {
+pub(super) fn access_token(entropy: &dyn Entropy) -> Token {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let mut bytes = [0; 36];
     entropy.fill(&mut bytes);

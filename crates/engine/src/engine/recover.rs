@@ -42,6 +42,7 @@ impl Engine {
             shared.table.remember(record);
         }
         shared.recall_snapshots().await?;
+        shared.recall_volumes().await?;
         Ok(Recovered { ended, swept })
     }
 }
@@ -53,6 +54,17 @@ impl Shared {
         for id in self.driver.snapshots().await.map_err(RecoverError::Sweep)? {
             if !self.snapshots.knows(&id) {
                 self.driver.discard(&id).await.map_err(RecoverError::Sweep)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same of volumes.
+    async fn recall_volumes(&self) -> Result<(), RecoverError> {
+        self.volumes.put(self.store.volumes().await.map_err(RecoverError::Store)?);
+        for id in self.driver.volumes().await.map_err(RecoverError::Sweep)? {
+            if self.volumes.get(&id).is_none() {
+                self.driver.remove_volume(&id).await.map_err(RecoverError::Sweep)?;
             }
         }
         Ok(())

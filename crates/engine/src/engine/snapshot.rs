@@ -8,7 +8,7 @@ use hood_driver_api::{Captured, DriverError, Origin, SandboxId, SnapshotId, Stil
 use hood_wire::Level;
 use serde_json::Value;
 
-use super::{Engine, NewSandbox, Shared};
+use super::{Engine, MountAsk, NewSandbox, Shared};
 use crate::lifecycle::Event;
 use crate::ports::Entropy;
 use crate::snapshot::{Snapshot, SnapshotFilter, SnapshotName};
@@ -128,7 +128,7 @@ impl Engine {
 
 impl Shared {
     /// Runs work to its end, whoever waits for it.
-    async fn finished<T: Send + 'static>(
+    pub(super) async fn finished<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, LookupError>> + Send + 'static,
     ) -> Result<T, LookupError> {
@@ -208,6 +208,11 @@ impl Shared {
             envs: BTreeMap::new(),
             resources: None,
             root_mode: blueprint.root_mode.clone(),
+            volumes: record
+                .mounts
+                .iter()
+                .map(|mount| MountAsk { volume: mount.volume.to_string(), path: mount.path.clone() })
+                .collect(),
             policy: record.policy.clone(),
             at_deadline: record.at_deadline,
             auto_resume: record.auto_resume,

@@ -25,6 +25,7 @@ fn record(state: State) -> Record {
         resources: Resources { memory: Bytes::mib(64), cpu: MilliCpu(500), pids: 32, disk: Bytes::mib(64) },
         blueprint: Arc::default(),
         inherited: Bytes(0),
+        mounts: Vec::new(),
         metadata: BTreeMap::new(),
         access_token: Token("secret".into()),
         policy: Box::default(),

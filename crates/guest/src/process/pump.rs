@@ -22,6 +22,10 @@ const READ: usize = 16 * 1024;
 /// piece after a silence goes out at once.
 const GATHER: Duration = Duration::from_millis(5);
 
+/// Looks at what has come meanwhile: who prints fast has filled a piece by then, and who prints byte by byte does not
+/// wake us for each.
+const LOOKS: u32 = 8;
+
 /// Reads one descriptor.
 pub(super) struct Pump<'a> {
     fd: AsyncFd<OwnedFd>,
@@ -72,19 +76,20 @@ impl<'a> Pump<'a> {
                 () = self.gone.cancelled() => return true,
                 ready = self.fd.readable() => if ready.is_err() { return false },
             }
-            if let Filled::End = self.fill() {
-                self.deliver_all().await;
-                return false;
-            }
-            if let Some(at) = self.gather_until() {
+            let mut filled = self.fill();
+            let mut looks = 0;
+            while let Some(at) = self.gather_until().filter(|_| matches!(filled, Filled::Bytes(_))) {
+                looks += 1;
                 tokio::select! {
                     () = self.gone.cancelled() => return true,
                     () = sleep_until(at) => {}
+                    ready = self.fd.readable(), if looks <= LOOKS => if ready.is_err() { return false },
                 }
-                if let Filled::End = self.fill() {
-                    self.deliver_all().await;
-                    return false;
-                }
+                filled = self.fill();
+            }
+            if let Filled::End = filled {
+                self.deliver_all().await;
+                return false;
             }
             self.deliver_whole().await;
         }

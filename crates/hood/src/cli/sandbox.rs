@@ -139,6 +139,9 @@ pub(crate) struct CreateArguments {
     /// Shown in listings; may be given several times
     #[arg(long, value_parser = pair, value_name = "NAME=VALUE")]
     pub(crate) metadata: Vec<(String, String)>,
+    /// A volume and where it shall lie, as in data=/data; may be given several times
+    #[arg(long, value_parser = pair, value_name = "VOLUME=PATH")]
+    pub(crate) volume: Vec<(String, String)>,
 }
 
 #[derive(Debug, Args)]

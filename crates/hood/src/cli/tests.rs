@@ -61,6 +61,12 @@ fn help_of_snapshot() {
 }
 
 #[test]
+fn help_of_volume() {
+    let all = ["list", "create", "delete"].map(|name| help(&["volume", name]));
+    insta::assert_snapshot!(help(&["volume"]) + &all.join("\n----\n"));
+}
+
+#[test]
 fn help_of_template() {
     let all = ["list", "build", "show", "gc", "remove"].map(|name| help(&["template", name]));
     insta::assert_snapshot!(help(&["template"]) + &all.join("\n----\n"));

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hood_engine::{
-    AtDeadline, Blueprint, Bytes, End, MilliCpu, Record, Resources, RootFs, RootMode, SandboxId, Snapshot,
-    SnapshotId, State, TeamId, Token, Why,
+    AtDeadline, Blueprint, Bytes, End, MilliCpu, Mount, Record, Resources, RootFs, RootMode, SandboxId,
+    Snapshot, SnapshotId, State, TeamId, Token, VolumeId, Why,
 };
 use time::{Duration, OffsetDateTime};
 
@@ -32,6 +32,7 @@ fn record(n: u8) -> Record {
         resources: Resources { memory: Bytes::mib(512), cpu: MilliCpu(500), pids: 64, disk: Bytes::gib(1) },
         blueprint: Arc::new(blueprint()),
         inherited: Bytes::mib(3),
+        mounts: vec![Mount { volume: VolumeId::from_random([n; 20]), path: "/data".into() }],
         metadata: BTreeMap::from([("имя".into(), "quote ' \" \n".into())]),
         access_token: Token("secret".into()),
         policy: Box::default(),

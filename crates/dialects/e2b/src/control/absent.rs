@@ -14,11 +14,6 @@ const DELETE: MethodFilter = MethodFilter::DELETE;
 
 /// Path, methods, and the words for it.
 const ABSENT: &[(&str, MethodFilter, &str)] = &[
-    ("/volumes", READ.or(MAKE), "volumes"),
-    ("/volumes/{id}", READ.or(DELETE), "volumes"),
-    ("/volumecontent/{id}/path", READ.or(CHANGE).or(DELETE), "volumes"),
-    ("/volumecontent/{id}/dir", READ.or(MAKE), "volumes"),
-    ("/volumecontent/{id}/file", READ.or(MethodFilter::PUT), "volumes"),
     ("/templates", MAKE, BUILDS),
     ("/v2/templates", MAKE, BUILDS),
     ("/v3/templates", MAKE, BUILDS),

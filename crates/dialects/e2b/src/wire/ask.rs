@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use hood_engine::{AtDeadline, Bytes, MilliCpu, ResourceAsk, RootMode};
-use serde::Deserialize;
+use hood_engine::{AtDeadline, Bytes, MilliCpu, MountAsk, ResourceAsk, RootMode};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::reply::Reply;
@@ -29,9 +29,16 @@ pub(crate) struct NewSandbox {
     env_vars: Option<BTreeMap<String, String>>,
     iam: Option<Value>,
     #[serde(rename = "volumeMounts")]
-    volume_mounts: Option<Vec<Value>>,
+    volume_mounts: Option<Vec<VolumeMount>>,
     /// Our extension.
     pub(crate) hood: Option<Hood>,
+}
+
+/// A volume, by name or id, and where it shall lie.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct VolumeMount {
+    name: String,
+    path: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -95,7 +102,11 @@ impl NewSandbox {
         let auto_resume = self.auto_resume.and_then(|ask| ask.enabled).unwrap_or(false);
         let egress = self.network.as_ref().map(|network| network.egress.clone()).unwrap_or_default();
         let policy = policy(&egress, self.allow_internet_access)?;
+        let mounts = self.volume_mounts.unwrap_or_default();
+        let ask = |mount: &VolumeMount| MountAsk { volume: mount.name.clone(), path: mount.path.clone() };
+        let volumes = mounts.iter().map(ask).collect();
         let notes = Notes {
+            mounts,
             traffic_token: self.network.as_ref().filter(|n| n.is_private()).map(|_| mint_traffic_token()),
             network: self.network,
         };
@@ -112,6 +123,7 @@ impl NewSandbox {
             envs: self.env_vars.unwrap_or_default(),
             resources: self.hood.as_ref().map(Hood::resources).transpose()?,
             root_mode,
+            volumes,
             policy: Box::new(policy),
             at_deadline: match (pauses, self.auto_pause_memory) {
                 (false, _) => AtDeadline::End,
@@ -131,11 +143,6 @@ impl NewSandbox {
         if tokens.is_some_and(|tokens| !tokens.is_empty()) {
             return Err(Reply::invalid(
                 "`iam` is not supported by this server yet; create the sandbox without it",
-            ));
-        }
-        if self.volume_mounts.as_ref().is_some_and(|mounts| !mounts.is_empty()) {
-            return Err(Reply::invalid(
-                "`volumeMounts` is not supported by this server yet; create the sandbox without it",
             ));
         }
         Ok(())
@@ -216,7 +223,6 @@ mod tests {
         refused(r#"{"templateID":"t","timeout":0}"#, "`timeout` must be at least 1 s, not 0");
         refused(r#"{"templateID":"t","timeout":-5}"#, "`timeout`");
         refused(r#"{"templateID":"t","iam":{"tokens":{"aws":{}}}}"#, "`iam`");
-        refused(r#"{"templateID":"t","volumeMounts":[{"name":"v","path":"/v"}]}"#, "`volumeMounts`");
         refused(r#"{"templateID":"t","autoPauseMemory":false}"#, "needs `autoPause: true`");
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::reply::Reply;
 use crate::wire::when::span;
-use crate::wire::{CLIENT_ID, ENVD_VERSION, Network, When};
+use crate::wire::{CLIENT_ID, ENVD_VERSION, Network, VolumeMount, When};
 
 /// Random bytes of a traffic token.
 const TRAFFIC_TOKEN_BYTES: usize = 24;
@@ -56,6 +56,8 @@ pub(crate) struct ListedSandbox {
     state: &'static str,
     envd_version: &'static str,
     metadata: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    volume_mounts: Vec<VolumeMount>,
 }
 
 /// Everything about one.
@@ -87,12 +89,14 @@ struct Lifecycle {
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     pub(crate) network: Option<Network>,
+    pub(crate) mounts: Vec<VolumeMount>,
     /// Set when public traffic is off.
     pub(crate) traffic_token: Option<String>,
 }
 
 /// Names of the notes.
 const NETWORK: &str = "e2b.network";
+const MOUNTS: &str = "e2b.volumeMounts";
 const TRAFFIC_TOKEN: &str = "e2b.trafficToken";
 
 /// A secret that nobody can guess.
@@ -107,8 +111,14 @@ impl Notes {
         let network = record.notes.get(NETWORK).cloned();
         Self {
             network: network.and_then(|value| serde_json::from_value(value).ok()),
+            mounts: Self::mounts(record),
             traffic_token: Self::traffic_token(record).map(str::to_owned),
         }
+    }
+
+    fn mounts(record: &Record) -> Vec<VolumeMount> {
+        let mounts = record.notes.get(MOUNTS).cloned();
+        mounts.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
     }
 
     /// The one note that the data path looks at for every request.
@@ -136,6 +146,9 @@ impl Notes {
             let value = serde_json::to_value(network)
                 .map_err(|error| Reply::internal("noting the network policy", &error))?;
             map.insert(NETWORK.to_owned(), value);
+        }
+        if !self.mounts.is_empty() {
+            map.insert(MOUNTS.to_owned(), json!(self.mounts));
         }
         if let Some(token) = self.traffic_token {
             map.insert(TRAFFIC_TOKEN.to_owned(), json!(token));
@@ -194,6 +207,7 @@ impl ListedSandbox {
             state: if record.is_paused() { "paused" } else { "running" },
             envd_version: ENVD_VERSION,
             metadata: record.metadata.clone(),
+            volume_mounts: Notes::mounts(record),
         }
     }
 }

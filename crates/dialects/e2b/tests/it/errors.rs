@@ -47,7 +47,9 @@ async fn bad_bodies_are_named() {
         (r#"{"templateID":"base","timeout":99999999}"#, "`timeout` must be"),
         (r#"{"templateID":"base","hood":{"memory":1}}"#, "unknown field `memory`"),
         (r#"{"templateID":"base","hood":{"memoryMB":1}}"#, "`memory` must be"),
-        (r#"{"templateID":"base","volumeMounts":[{"name":"v","path":"/v"}]}"#, "`volumeMounts`"),
+        (r#"{"templateID":"base","volumeMounts":[{"name":"v","path":"/v"}]}"#, "volume `v` not found"),
+        (r#"{"templateID":"base","volumeMounts":[{"name":"v","path":"/proc"}]}"#, "lies in `/proc`"),
+        (r#"{"templateID":"base","volumeMounts":[{"name":"v"}]}"#, "missing field `path`"),
         (r#"{"templateID":"base","iam":{"tokens":{"a":{}}}}"#, "`iam`"),
         (r#"{"templateID":"base","envVars":{"A=B":"1"}}"#, "`envs` must be"),
     ] {
@@ -85,11 +87,8 @@ async fn what_is_not_here_says_so() {
     let bench = Bench::new();
     let (id, _) = bench.create().await;
     for (method, uri, part) in [
-        (Method::POST, format!("/sandboxes/{id}/fork"), "forking"),
-        (Method::POST, format!("/sandboxes/{id}/snapshots"), "snapshots"),
-        (Method::GET, "/volumes".to_owned(), "volumes"),
         (Method::POST, "/v3/templates".to_owned(), "`hood template build`"),
-        (Method::DELETE, "/templates/abc%3Adefault".to_owned(), "template"),
+        (Method::DELETE, "/templates/base%3Adefault".to_owned(), "template"),
     ] {
         says(&bench.ask(method, &uri, "{}").await, StatusCode::NOT_IMPLEMENTED, part);
     }

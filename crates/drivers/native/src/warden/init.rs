@@ -56,6 +56,7 @@ pub(super) struct Handed {
     pub(super) group: Option<OwnedFd>,
     /// The host's device nodes, where `/dev` has none of its own.
     pub(super) nodes: Vec<OwnedFd>,
+    pub(super) volumes: Vec<OwnedFd>,
     tasks: Vec<OwnedFd>,
 }
 
@@ -80,7 +81,7 @@ impl Handed {
         if roles.len() != fds.len() {
             return Err(bad());
         }
-        let (mut tasks, mut nodes) = (Vec::new(), Vec::new());
+        let (mut tasks, mut nodes, mut volumes) = (Vec::new(), Vec::new(), Vec::new());
         let (mut root, mut dev, mut sys, mut guest, mut control, mut group) =
             (None, None, None, None, None, None);
         for (role, fd) in roles.iter().zip(fds) {
@@ -93,6 +94,7 @@ impl Handed {
                 Role::Group => group = Some(fd),
                 Role::Node => nodes.push(fd),
                 Role::Tasks => tasks.push(fd),
+                Role::Volume => volumes.push(fd),
             }
         }
         Ok(Self {
@@ -103,6 +105,7 @@ impl Handed {
             control: control.ok_or_else(bad)?,
             group,
             nodes,
+            volumes,
             tasks,
         })
     }

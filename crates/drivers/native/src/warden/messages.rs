@@ -62,6 +62,8 @@ pub(crate) struct Build {
     pub(crate) boot_id: String,
     /// The only writable directory, where the root is read-only.
     pub(crate) writable: Option<String>,
+    /// Where the volumes go, in the order of their descriptors.
+    pub(crate) volumes: Vec<String>,
     /// The sandbox's own groups, shown read-only beneath `/sys/fs/cgroup`.
     pub(crate) views: Vec<View>,
     /// Programs inside may make user namespaces.
@@ -98,6 +100,8 @@ pub(crate) enum Role {
     Node,
     /// A v1 `tasks` file to write `0` into.
     Tasks,
+    /// A volume, a detached mount.
+    Volume,
 }
 
 /// From either.

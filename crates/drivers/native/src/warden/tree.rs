@@ -60,6 +60,11 @@ pub(super) fn build(build: &Build, masks: &Masks, handed: &Handed) -> io::Result
         read_only_root(&new, writable, &owner)?;
     }
 
+    // Last: nothing of ours may come to lie in a volume.
+    for (path, volume) in build.volumes.iter().zip(&handed.volumes) {
+        attach(volume.as_fd(), target(&new, path.trim_start_matches('/'))?.as_fd())?;
+    }
+
     rustix::process::fchdir(&new)?;
     rustix::process::pivot_root(".", ".")?;
     rustix::mount::unmount(".", UnmountFlags::DETACH)?;

@@ -1,7 +1,7 @@
 //! `hood sandbox create`.
 
 use anyhow::Result;
-use hood_client::{Hood, NewSandbox};
+use hood_client::{Hood, NewSandbox, VolumeMount};
 
 use crate::cli::CreateArguments;
 use crate::commands::Context;
@@ -15,6 +15,7 @@ pub(crate) async fn run(context: &Context, arguments: CreateArguments) -> Result
         metadata: arguments.metadata.into_iter().collect(),
         envs: arguments.envs.into_iter().collect(),
         internet: false,
+        volumes: arguments.volume.into_iter().map(|(name, path)| VolumeMount { name, path }).collect(),
         hood: Hood {
             memory_mib: arguments.memory.map(|memory| memory.mib),
             cpus: arguments.cpus,

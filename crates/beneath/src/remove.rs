@@ -5,16 +5,14 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, Dir, Mode};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
-
-use crate::sys::btrfs::open_dir;
 
 /// Removes `name` and everything beneath it, by handle and without following a link.
 ///
 /// Folders within folders are first moved to the top, so that whatever the depth two handles are open at a time and no
 /// path is longer than one name.
-pub(super) fn remove(parent: BorrowedFd<'_>, name: &str) -> io::Result<()> {
+pub fn remove(parent: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     let top = open_dir(parent, name)?;
     make_accessible(&top)?;
     let mut moved: u64 = 0;
@@ -77,9 +75,14 @@ fn lift(dir: &OwnedFd, name: &CStr, top: &OwnedFd, moved: &mut u64) -> io::Resul
 }
 
 fn open(dir: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
-    use rustix::fs::OFlags as O;
-    let flags = O::RDONLY | O::DIRECTORY | O::NOFOLLOW | O::CLOEXEC;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(dir.as_fd(), name, flags, Mode::empty())?)
+}
+
+fn open_dir(parent: BorrowedFd<'_>, name: &str) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    Ok(rustix::fs::openat2(parent, name, flags, Mode::empty(), resolve)?)
 }
 
 /// Whoever owns a folder may have closed it to its owner. Root does not care; a test without root would.
