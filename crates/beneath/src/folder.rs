@@ -7,7 +7,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Dir, FileType, Gid, Mode, OFlags, ResolveFlags, Uid};
 use rustix::io::Errno;
 
-use crate::{Entry, Given, Kind, Upload};
+use crate::entry::entry_of;
+use crate::upload::Unnamed;
+use hood_driver_api::{Entry, Files, Given, Kind, Upload};
 
 /// Most retries when the kernel reports a race with a rename.
 const RACES: usize = 32;
@@ -15,7 +17,7 @@ const RACES: usize = 32;
 /// Folders within folders that [`Folder::list`] goes down.
 const DEPTH: usize = 64;
 
-/// The top of a tree. All paths are of that tree: `/a/b`, `a/b` and `/a/./b` are the same, and `..` of the top is the top.
+/// The top of a tree.
 #[derive(Debug)]
 pub struct Folder(OwnedFd);
 
@@ -32,16 +34,61 @@ impl Folder {
         Self(top)
     }
 
-    /// What is told of a file; of a link itself.
-    pub fn stat(&self, path: &str) -> io::Result<Entry> {
+    fn make_one(&self, path: &str, given: Given, may_exist: bool) -> io::Result<()> {
+        let Some(Place { parent, name, .. }) = self.place(path)? else { return Ok(()) };
+        match rustix::fs::mkdirat(&parent, &*name, Mode::RWXU) {
+            // A folder, or a link to one within the tree.
+            Err(Errno::EXIST) if may_exist => {
+                self.open(path, OFlags::PATH | OFlags::DIRECTORY).map(drop)?;
+                Ok(())
+            }
+            made => {
+                made?;
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                give(rustix::fs::openat(&parent, &*name, flags, Mode::empty())?.as_fd(), given)
+            }
+        }
+    }
+
+    /// Opens what a path leads to, through links within the tree unless told otherwise.
+    fn open(&self, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
+        let path = normal(path)?;
+        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
+        for _ in 0..RACES {
+            let opened =
+                rustix::fs::openat2(&self.0, &*path, flags | OFlags::CLOEXEC, Mode::empty(), resolve);
+            match opened {
+                Err(Errno::AGAIN) => {}
+                // Links that lead to each other, or one where none may be.
+                Err(Errno::LOOP) => return Err(io::ErrorKind::InvalidInput.into()),
+                other => return Ok(other?),
+            }
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    /// The folder that holds the last name of a path, and that name; none for the top.
+    fn place(&self, path: &str) -> io::Result<Option<Place>> {
+        let path = normal(path)?;
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        if name.is_empty() {
+            return Ok(None);
+        }
+        let above = if above.is_empty() { "/" } else { above };
+        let parent = self.open(above, OFlags::PATH | OFlags::DIRECTORY)?;
+        Ok(Some(Place { parent, name: name.to_owned(), path: path.clone() }))
+    }
+}
+
+impl Files for Folder {
+    fn stat(&self, path: &str) -> io::Result<Entry> {
         match self.place(path)? {
-            None => Ok(Entry::of("/".to_owned(), &rustix::fs::fstat(&self.0)?, None)),
+            None => Ok(entry_of("/".to_owned(), &rustix::fs::fstat(&self.0)?, None)),
             Some(Place { parent, name, path }) => entry(parent.as_fd(), &name, path),
         }
     }
 
-    /// What is in a folder, and `depth - 1` levels further down, sorted by path. No more than `most` entries.
-    pub fn list(&self, path: &str, depth: usize, most: usize) -> io::Result<Vec<Entry>> {
+    fn list(&self, path: &str, depth: usize, most: usize) -> io::Result<Vec<Entry>> {
         let top = self.open(path, OFlags::RDONLY | OFlags::DIRECTORY)?;
         let mut found = Vec::new();
         let mut folders = vec![(top, normal(path)?, depth.clamp(1, DEPTH))];
@@ -80,8 +127,7 @@ impl Folder {
         Ok(found)
     }
 
-    /// Makes a folder. With `parents` those above are made, too, and one that is there already is no error.
-    pub fn make_folder(&self, path: &str, given: Given, parents: bool) -> io::Result<Entry> {
+    fn make_folder(&self, path: &str, given: Given, parents: bool) -> io::Result<Entry> {
         let path = normal(path)?;
         if path == "/" {
             return if parents { self.stat("/") } else { Err(io::ErrorKind::AlreadyExists.into()) };
@@ -97,24 +143,7 @@ impl Folder {
         self.stat(&path)
     }
 
-    fn make_one(&self, path: &str, given: Given, may_exist: bool) -> io::Result<()> {
-        let Some(Place { parent, name, .. }) = self.place(path)? else { return Ok(()) };
-        match rustix::fs::mkdirat(&parent, &*name, Mode::RWXU) {
-            // A folder, or a link to one within the tree.
-            Err(Errno::EXIST) if may_exist => {
-                self.open(path, OFlags::PATH | OFlags::DIRECTORY).map(drop)?;
-                Ok(())
-            }
-            made => {
-                made?;
-                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                give(rustix::fs::openat(&parent, &*name, flags, Mode::empty())?.as_fd(), given)
-            }
-        }
-    }
-
-    /// Changes owner and rights of a file or a folder. Links and devices have none to change here.
-    pub fn change(&self, path: &str, given: Given) -> io::Result<Entry> {
+    fn change(&self, path: &str, given: Given) -> io::Result<Entry> {
         // A pipe without a writer would hold up an ordinary open.
         let file = self.open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW)?;
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode);
@@ -122,11 +151,10 @@ impl Folder {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         give(file.as_fd(), given)?;
-        Ok(Entry::of(normal(path)?, &rustix::fs::fstat(&file)?, None))
+        Ok(entry_of(normal(path)?, &rustix::fs::fstat(&file)?, None))
     }
 
-    /// Removes a file, a link, or a folder with all that is in it. The top cannot be removed.
-    pub fn remove(&self, path: &str) -> io::Result<()> {
+    fn remove(&self, path: &str) -> io::Result<()> {
         let Place { parent, name, .. } = self.place(path)?.ok_or(io::ErrorKind::InvalidInput)?;
         match rustix::fs::unlinkat(&parent, &*name, AtFlags::empty()) {
             Err(Errno::ISDIR | Errno::PERM) => crate::remove(parent.as_fd(), &name),
@@ -134,8 +162,7 @@ impl Folder {
         }
     }
 
-    /// Opens a regular file for reading, with its size.
-    pub fn read(&self, path: &str) -> io::Result<(File, u64)> {
+    fn read(&self, path: &str) -> io::Result<(File, u64)> {
         let file = self.open(path, OFlags::RDONLY | OFlags::NONBLOCK)?;
         let stat = rustix::fs::fstat(&file)?;
         match FileType::from_raw_mode(stat.st_mode) {
@@ -145,8 +172,7 @@ impl Folder {
         }
     }
 
-    /// Begins a file. Where there is one of this name and `overwrite` is not set, it fails now rather than at the end.
-    pub fn write(&self, path: &str, given: Given, overwrite: bool) -> io::Result<Upload> {
+    fn write(&self, path: &str, given: Given, overwrite: bool) -> io::Result<Box<dyn Upload>> {
         let Place { parent, name, path } = self.place(path)?.ok_or(io::ErrorKind::IsADirectory)?;
         match entry(parent.as_fd(), &name, path.clone()) {
             Ok(Entry { kind: Kind::Folder, .. }) => return Err(io::ErrorKind::IsADirectory.into()),
@@ -155,36 +181,7 @@ impl Folder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        Upload::begin(parent, path, name, given, overwrite)
-    }
-
-    /// Opens what a path leads to, through links within the tree unless told otherwise.
-    fn open(&self, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
-        let path = normal(path)?;
-        let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
-        for _ in 0..RACES {
-            let opened =
-                rustix::fs::openat2(&self.0, &*path, flags | OFlags::CLOEXEC, Mode::empty(), resolve);
-            match opened {
-                Err(Errno::AGAIN) => {}
-                // Links that lead to each other, or one where none may be.
-                Err(Errno::LOOP) => return Err(io::ErrorKind::InvalidInput.into()),
-                other => return Ok(other?),
-            }
-        }
-        Err(io::ErrorKind::ResourceBusy.into())
-    }
-
-    /// The folder that holds the last name of a path, and that name; none for the top.
-    fn place(&self, path: &str) -> io::Result<Option<Place>> {
-        let path = normal(path)?;
-        let (above, name) = path.rsplit_once('/').unwrap_or(("", &path));
-        if name.is_empty() {
-            return Ok(None);
-        }
-        let above = if above.is_empty() { "/" } else { above };
-        let parent = self.open(above, OFlags::PATH | OFlags::DIRECTORY)?;
-        Ok(Some(Place { parent, name: name.to_owned(), path: path.clone() }))
+        Ok(Box::new(Unnamed::begin(parent, path, name, given, overwrite)?))
     }
 }
 
@@ -205,7 +202,7 @@ fn entry(parent: BorrowedFd<'_>, name: &str, path: String) -> io::Result<Entry> 
         FileType::Symlink => Some(rustix::fs::readlinkat(parent, name, Vec::new())?),
         _ => None,
     };
-    Ok(Entry::of(path, &stat, target.map(|target| target.to_string_lossy().into_owned())))
+    Ok(entry_of(path, &stat, target.map(|target| target.to_string_lossy().into_owned())))
 }
 
 /// `/` and the parts that say something; `..` takes the part before it away, as it does at a shell's prompt.

@@ -11,7 +11,5 @@ mod folder;
 mod remove; // whole trees
 mod upload; // a file that is there whole or not at all
 
-pub use entry::{Entry, Given, Kind};
 pub use folder::Folder;
 pub use remove::remove;
-pub use upload::Upload;

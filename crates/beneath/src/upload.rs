@@ -7,15 +7,16 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::entry::entry_of;
 use crate::folder::give;
-use crate::{Entry, Given};
+use hood_driver_api::{Entry, Given, Upload};
 
 /// Most names that are tried for the step between the file without a name and its own.
 const TRIES: u32 = 64;
 
-/// A file without a name, until [`Upload::finish`]. Dropping it leaves nothing.
+/// A file without a name.
 #[derive(Debug)]
-pub struct Upload {
+pub(crate) struct Unnamed {
     folder: OwnedFd,
     name: String,
     path: String,
@@ -24,7 +25,7 @@ pub struct Upload {
     overwrite: bool,
 }
 
-impl Upload {
+impl Unnamed {
     pub(crate) fn begin(
         folder: OwnedFd,
         path: String,
@@ -35,23 +36,6 @@ impl Upload {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&folder, ".", flags, Mode::from_raw_mode(0o600))?;
         Ok(Self { folder, name, path, file: file.into(), given, overwrite })
-    }
-
-    /// Where its content is written.
-    pub fn file(&self) -> io::Result<File> {
-        self.file.try_clone()
-    }
-
-    /// Gives it its name; a file that bears it is replaced in one step, where that was asked for.
-    pub fn finish(self) -> io::Result<Entry> {
-        give(self.file.as_fd(), self.given)?;
-        let from = format!("/proc/self/fd/{}", self.file.as_raw_fd());
-        let link = |name: &str| rustix::fs::linkat(CWD, &*from, &self.folder, name, AtFlags::SYMLINK_FOLLOW);
-        match link(&self.name) {
-            Err(Errno::EXIST) if self.overwrite => self.replace(link)?,
-            other => other?,
-        }
-        Ok(Entry::of(self.path, &rustix::fs::fstat(&self.file)?, None))
     }
 
     fn replace(&self, link: impl Fn(&str) -> rustix::io::Result<()>) -> io::Result<()> {
@@ -68,5 +52,22 @@ impl Upload {
             return Ok(renamed?);
         }
         Err(io::ErrorKind::AlreadyExists.into())
+    }
+}
+
+impl Upload for Unnamed {
+    fn file(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+
+    fn finish(self: Box<Self>) -> io::Result<Entry> {
+        give(self.file.as_fd(), self.given)?;
+        let from = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        let link = |name: &str| rustix::fs::linkat(CWD, &*from, &self.folder, name, AtFlags::SYMLINK_FOLLOW);
+        match link(&self.name) {
+            Err(Errno::EXIST) if self.overwrite => self.replace(link)?,
+            other => other?,
+        }
+        Ok(entry_of(self.path, &rustix::fs::fstat(&self.file)?, None))
     }
 }

@@ -220,10 +220,11 @@ impl Explain for CreateError {
     fn kind(&self) -> Kind {
         match self {
             Self::UnknownTemplate(_) => Kind::NotFound,
-            // Not found would mean the template to clients.
-            Self::UnknownVolume(_) | Self::Mounts(_) => Kind::Invalid,
             Self::NodeFull { .. } | Self::Removing { .. } | Self::Stopping => Kind::Exhausted,
-            Self::OutOfBounds { .. } | Self::Policy(_) => Kind::Invalid,
+            // An unknown volume is not "not found": to clients that would be the template.
+            Self::OutOfBounds { .. } | Self::Policy(_) | Self::UnknownVolume(_) | Self::Mounts(_) => {
+                Kind::Invalid
+            }
             Self::Killed(_) => Kind::Conflict,
             Self::Driver { source, .. } => driver_kind(source),
             Self::Store(source) => store_kind(source),
@@ -255,9 +256,8 @@ impl Explain for CreateError {
 impl Explain for LookupError {
     fn kind(&self) -> Kind {
         match self {
-            Self::NotFound { .. } => Kind::NotFound,
+            Self::NotFound { .. } | Self::UnknownSnapshot(_) | Self::UnknownVolume(_) => Kind::NotFound,
             Self::OutOfBounds { .. } | Self::Policy(_) => Kind::Invalid,
-            Self::UnknownSnapshot(_) | Self::UnknownVolume(_) => Kind::NotFound,
             Self::Paused(_)
             | Self::NotPaused(_)
             | Self::NotRunning(_)

@@ -25,6 +25,10 @@ pub use hood_driver_api::{
     ByteStream, Bytes, Isolation, MilliCpu, Mount, Origin, Outlets, Resources, RootFs, RootMode, SandboxId,
     SnapshotId, VolumeId,
 };
+/// The files of volumes.
+pub mod files {
+    pub use hood_driver_api::{Entry, Files, Given, Kind, Upload};
+}
 pub use hood_policy::Policy;
 pub use journal::{LogLine, LogQuery};
 pub use metrics::{Counts, Histogram, Sample};

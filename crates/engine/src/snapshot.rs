@@ -166,12 +166,11 @@ impl Snapshots {
     /// By id, or by name and tag.
     pub(crate) fn find(&self, team: &TeamId, reference: &str) -> Option<Arc<Snapshot>> {
         let all = lock(&self.all);
-        let found = match reference.parse::<SnapshotId>() {
-            Ok(id) => all.get(&id),
-            Err(_) => {
-                let name: SnapshotName = reference.parse().ok()?;
-                all.values().find(|snapshot| snapshot.team == *team && snapshot.name.as_ref() == Some(&name))
-            }
+        let found = if let Ok(id) = reference.parse::<SnapshotId>() {
+            all.get(&id)
+        } else {
+            let name: SnapshotName = reference.parse().ok()?;
+            all.values().find(|snapshot| snapshot.team == *team && snapshot.name.as_ref() == Some(&name))
         };
         found.filter(|snapshot| snapshot.team == *team).cloned()
     }

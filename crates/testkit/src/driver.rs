@@ -2,12 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use hood_driver_api::{
-    ByteStream, Bytes, Captured, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink,
+    ByteStream, Bytes, Captured, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Files,
     Isolation, Mode, Network, Origin, Outlets, RootFs, SandboxId, SnapshotId, Spec, Standing, Still, Usage,
     VolumeId, Wall,
 };
@@ -338,7 +337,7 @@ impl Driver for FakeDriver {
         Ok(())
     }
 
-    async fn open_volume(&self, id: &VolumeId) -> Result<OwnedFd, DriverError> {
+    async fn open_volume(&self, id: &VolumeId) -> Result<Arc<dyn Files>, DriverError> {
         if !self.lock().volumes.contains(id) {
             return Err(DriverError::NoVolume(id.clone()));
         }

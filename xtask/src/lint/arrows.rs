@@ -11,9 +11,10 @@ use crate::process::{cargo, read};
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// Crates of ours, and those of ours that each may depend on. One that is not here may know nobody.
-const MAY_KNOW: [(&str, &[&str]); 9] = [
+const MAY_KNOW: [(&str, &[&str]); 10] = [
     ("hood-driver-api", &["hood-wire"]),
-    ("hood-driver-native", &["hood-driver-api", "hood-wire"]),
+    ("hood-beneath", &["hood-driver-api"]),
+    ("hood-driver-native", &["hood-beneath", "hood-driver-api", "hood-wire"]),
     ("hood-engine", &["hood-driver-api", "hood-policy", "hood-wire"]),
     ("hood-gate", &["hood-driver-api", "hood-policy"]),
     ("hood-store", &["hood-engine"]),
@@ -54,7 +55,7 @@ const ONLY: [(&str, &[&str], &str); 9] = [
     ("rusqlite", &["hood-store"], "the store is behind the engine's port"),
     (
         "rustix",
-        &["hood", "hood-driver-native", "hood-gate", "hood-guest", "hood-images"],
+        &["hood", "hood-beneath", "hood-driver-native", "hood-gate", "hood-guest", "hood-images"],
         "the engine and the dialects know no Linux",
     ),
     ("reqwest", &["hood", "hood-agent", "hood-client"], "only clients call out"),

@@ -1,7 +1,7 @@
 //! The trait.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -9,7 +9,7 @@ use hood_wire::GuestEvent;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
-use crate::{Bytes, Check, Isolation, Outlets, RootFs, SandboxId, SnapshotId, Spec, VolumeId};
+use crate::{Bytes, Check, Files, Isolation, Outlets, RootFs, SandboxId, SnapshotId, Spec, VolumeId};
 
 /// A byte stream to a port inside a sandbox.
 pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -87,8 +87,8 @@ pub trait Driver: Send + Sync {
     /// Removes a volume with all that is in it. Succeeds on what was never made, and twice.
     async fn remove_volume(&self, id: &VolumeId) -> Result<(), DriverError>;
 
-    /// The folder that a volume is. Ids of its files are those that sandboxes see.
-    async fn open_volume(&self, id: &VolumeId) -> Result<OwnedFd, DriverError>;
+    /// The files of a volume. Their ids are those that sandboxes see.
+    async fn open_volume(&self, id: &VolumeId) -> Result<Arc<dyn Files>, DriverError>;
 
     /// Every volume that there is, those included that nobody remembers.
     async fn volumes(&self) -> Result<Vec<VolumeId>, DriverError>;

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod driver;
+mod files;
 mod ids;
 mod isolation;
 mod outlets;
@@ -14,6 +15,7 @@ mod units;
 pub use driver::{
     ByteStream, Captured, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Still, Usage,
 };
+pub use files::{Entry, Files, Given, Kind, Upload};
 pub use ids::{ParseIdError, ParseSnapshotIdError, ParseVolumeIdError, SandboxId, SnapshotId, VolumeId};
 pub use isolation::{Check, Isolation, Mode, Need, Network, ParseWallError, Standing, Wall};
 pub use outlets::{Outlets, Refused};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use hood_driver_api::{
-    ByteStream, Bytes, Captured, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink,
+    ByteStream, Bytes, Captured, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Files,
     Isolation, Mode, Outlets, RootFs, SandboxId, SnapshotId, Spec, Still, Usage, VolumeId,
 };
 use hood_wire::{ForkRequest, GuestEvent, HostMessage};
@@ -345,10 +345,12 @@ impl Driver for NativeDriver {
             .await
     }
 
-    async fn open_volume(&self, id: &VolumeId) -> Result<OwnedFd, DriverError> {
+    async fn open_volume(&self, id: &VolumeId) -> Result<Arc<dyn Files>, DriverError> {
         let (host, id) = (self.host.clone(), id.clone());
         let open = tokio::task::spawn_blocking(move || {
-            host.layers.open_volume(&id).map_err(|error| match error.kind() {
+            let opened = host.layers.open_volume(&id);
+            let files = opened.map(|top| Arc::new(hood_beneath::Folder::new(top)) as Arc<dyn Files>);
+            files.map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound => DriverError::NoVolume(id),
                 _ => step("volume", error),
             })

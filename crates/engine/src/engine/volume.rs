@@ -1,9 +1,8 @@
 //! Volumes: made, found, mounted, removed.
 
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use hood_driver_api::{Bytes, Mount, VolumeId};
+use hood_driver_api::{Bytes, Files, Mount, VolumeId};
 
 use super::create::access_token;
 use super::{Engine, MountAsk, Shared};
@@ -46,8 +45,8 @@ impl Engine {
         self.shared.volumes.get(&id.parse().ok()?)
     }
 
-    /// The folder that a volume is.
-    pub async fn open_volume(&self, id: &VolumeId) -> Result<OwnedFd, LookupError> {
+    /// The files of a volume.
+    pub async fn open_volume(&self, id: &VolumeId) -> Result<Arc<dyn Files>, LookupError> {
         self.shared.driver.open_volume(id).await.map_err(LookupError::Driver)
     }
 

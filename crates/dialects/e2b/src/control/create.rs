@@ -29,7 +29,7 @@ pub(super) async fn v2(
     headers: HeaderMap,
     body: Body<wire::NewSandbox>,
 ) -> Created {
-    let work = create(app.clone(), team.clone(), body.value, limits::TIMEOUT_V2_SECS);
+    let work = Box::pin(create(app.clone(), team.clone(), body.value, limits::TIMEOUT_V2_SECS));
     let sandbox = match headers.get("idempotency-key") {
         None => work.await?,
         Some(key) => {

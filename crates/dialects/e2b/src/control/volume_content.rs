@@ -1,6 +1,7 @@
 //! The files of a volume, behind the volume's own token (reference 2.6).
 
 use std::io;
+use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body as HttpBody;
@@ -8,8 +9,8 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
-use hood_beneath::{Entry, Folder, Given, Upload};
 use hood_engine::Volume;
+use hood_engine::files::{Entry, Files, Given};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
 use tokio::io::AsyncWriteExt;
@@ -131,14 +132,14 @@ pub(super) async fn write(
     let (folder, path) = (open(&app, &id, &headers).await?, path(&query)?);
     let (given, force) = (given(&query, FILE_MODE)?, flag(&query, "force")?);
     let upload = blocking(path.clone(), move |path| folder.write(path, given, force)).await?;
-    fill(&upload, request.into_body(), &path).await?;
+    let file = upload.file().map_err(|error| explained(&error, &path))?;
+    fill(file, request.into_body(), &path).await?;
     let made = blocking(path, move |_| upload.finish()).await?;
     Ok((StatusCode::CREATED, Json(made.into())))
 }
 
 /// What breaks off leaves nothing: the file has no name yet.
-async fn fill(upload: &Upload, body: HttpBody, path: &str) -> Result<(), Failed> {
-    let file = upload.file().map_err(|error| explained(&error, path))?;
+async fn fill(file: std::fs::File, body: HttpBody, path: &str) -> Result<(), Failed> {
     let mut file = tokio::fs::File::from_std(file);
     let mut pieces = body.into_data_stream();
     loop {
@@ -154,8 +155,8 @@ async fn fill(upload: &Upload, body: HttpBody, path: &str) -> Result<(), Failed>
     Ok(file.flush().await.map_err(|error| explained(&error, path))?)
 }
 
-/// The folder of a volume, for who has its token. Whether there is such a volume nobody else learns.
-async fn open(app: &App, id: &str, headers: &HeaderMap) -> Result<Folder, Failed> {
+/// The files of a volume, for who has its token. Whether there is such a volume nobody else learns.
+async fn open(app: &App, id: &str, headers: &HeaderMap) -> Result<Arc<dyn Files>, Failed> {
     let token = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let token = token.and_then(|value| value.strip_prefix("Bearer ")).map(str::trim).unwrap_or_default();
     let opens = |volume: &Volume| bool::from(volume.token.0.as_bytes().ct_eq(token.as_bytes()));
@@ -165,7 +166,7 @@ async fn open(app: &App, id: &str, headers: &HeaderMap) -> Result<Folder, Failed
             "the volume's token is missing or wrong; it comes with the volume from `GET /volumes/{id}`",
         )
     })?;
-    Ok(Folder::new(app.engine.open_volume(&volume.id).await.map_err(Reply::from)?))
+    Ok(app.engine.open_volume(&volume.id).await.map_err(Reply::from)?)
 }
 
 async fn blocking<T: Send + 'static>(

@@ -11,7 +11,7 @@ use crate::wire::{Sandbox, When};
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Snapshot {
     #[serde(rename = "snapshotID")]
-    snapshot_id: String,
+    id: String,
     names: Vec<String>,
     /// Ours, all below: what clients of the protocol do not know they pass over.
     memory: bool,
@@ -47,7 +47,7 @@ const MEMORY: bool = false;
 impl Snapshot {
     pub(crate) fn of(snapshot: &hood_engine::Snapshot) -> Self {
         Self {
-            snapshot_id: snapshot.id.to_string(),
+            id: snapshot.id.to_string(),
             names: snapshot.name.iter().map(ToString::to_string).collect(),
             memory: MEMORY,
             sandbox_id: snapshot.source.to_string(),

@@ -1,6 +1,6 @@
 //! Volumes and their files, as clients see them.
 
-use hood_beneath::{Entry, Kind};
+use hood_engine::files::{Entry, Kind};
 use serde::Serialize;
 
 use crate::wire::When;
