@@ -22,6 +22,7 @@
 //! * The deadline counts from the moment the sandbox runs: building is bounded by [`crate::limits::BUILD`] instead.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hood_driver_api::{Bytes, SnapshotId};
 use hood_policy::Policy;
@@ -209,8 +210,10 @@ fn ended(prev: &Record, end: &End, event: Event) -> Result<Step, Refusal> {
     }
 }
 
+/// Nothing is built from it any more: its environment, which may hold secrets, is not kept for as long as its tombstone.
 fn end(prev: &Record, why: Why, at: OffsetDateTime, effects: Vec<Effect>) -> Step {
-    Step { next: Record { state: State::Ended(End { at, why, removed: false }), ..prev.clone() }, effects }
+    let state = State::Ended(End { at, why, removed: false });
+    Step { next: Record { state, blueprint: Arc::default(), ..prev.clone() }, effects }
 }
 
 /// The processes stop first: what a client is told must not be followed by a word of the sandbox.

@@ -3,6 +3,8 @@
 //! Sandboxes do not outlive the server: an agent that lost its connection has lost its streams anyway, and a server
 //! that adopts walls it cannot fully see would promise more than it can keep. So the start sweeps.
 
+use std::sync::Arc;
+
 use crate::ports::StoreError;
 use crate::{End, Record, RecoverError, State, Why};
 
@@ -71,7 +73,8 @@ impl Shared {
     }
 
     async fn rewrite(&self, record: &mut Record, state: State) -> Result<(), StoreError> {
-        let next = Record { state, ..record.clone() };
+        // It has ended: nothing is built from it any more.
+        let next = Record { state, blueprint: Arc::default(), ..record.clone() };
         self.store.replace(record, &next).await?;
         *record = next;
         Ok(())

@@ -1,5 +1,4 @@
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use hood_driver_api::{Bytes, MilliCpu, Resources, SandboxId};
 use time::Duration;
@@ -50,6 +49,17 @@ fn check(state: State, event: Event, expected: Result<(State, &[Effect]), Refusa
 #[test]
 fn a_sandbox_runs_when_it_is_built() {
     check(State::Creating, Event::Built, Ok((State::Running, &[Effect::Enforce, Effect::Measure])));
+}
+
+#[test]
+fn what_has_ended_keeps_no_environment() {
+    let mut secretive = record(State::Running);
+    secretive.blueprint = Arc::new(crate::Blueprint {
+        envs: BTreeMap::from([("KEY".into(), "secret".into())]),
+        ..crate::Blueprint::default()
+    });
+    let step = step(&secretive, Event::End(Why::Killed), after(5)).expect("it ends");
+    assert!(step.next.blueprint.envs.is_empty());
 }
 
 #[test]
