@@ -4,7 +4,7 @@ import importlib
 
 import page
 
-MODULES = ["test_sandboxes", "test_walls", "test_processes", "test_files", "test_contexts"]
+MODULES = ["test_sandboxes", "test_walls", "test_processes", "test_files", "test_contexts", "test_kept"]
 
 #: section -> reason -> names
 UNTRIED = {
@@ -12,11 +12,12 @@ UNTRIED = {
         "needs a node full of sandboxes; crates/engine/tests/it/creating.rs, with two": "MAX_SANDBOXES",
         "needs a driver or store that hangs or fails; crates/engine/tests/it": (
             "BUILD DIAL USAGE STORE DESTROY DESTROY_ATTEMPTS DESTROY_PAUSE DESTROYS REMAINS STOP DRIVER_EVENTS JOURNAL"
-            " JOURNAL_BATCH SAMPLES_AT_ONCE FREEZE"
+            " JOURNAL_BATCH SAMPLES_AT_ONCE FREEZE CAPTURE"
         ),
         "needs a day, or ten thousand sandboxes; crates/engine/tests/it, where time is wound by hand": (
             "TOMBSTONE TOMBSTONES PRUNE_EVERY LIST_PAGE AUTO_RESUME"
         ),
+        "needs a thousand of them; crates/engine/tests/it": "SNAPSHOTS VOLUMES",
         "needs a guest that floods its log; crates/engine/tests/it/logs.rs": "LOG_LINES LOG_MESSAGE LOG_PAGE",
     },
     "Walls": {
@@ -48,6 +49,7 @@ UNTRIED = {
     "Inside a sandbox": {
         "needs minutes; unit tests of crates/guest, where time is wound": (
             "WRITE_LIMIT SIGN_OF_LIFE WATCH_SIGN_OF_LIFE WATCHER_IDLE UPLOAD_IDLE UPLOAD_DRAIN AWAY_LIMIT START_LIMIT"
+            " REQUEST_END"
         ),
         "a race or a moment that cannot be seen from outside; unit tests of crates/guest": (
             "MAX_ENDED MAX_HELD MAX_DIRTY LATE_OUTPUT UNREAD_PAUSE KILL_WAIT KILL_GRACE EXEC_SECONDS MAX_REPLACED"
@@ -60,7 +62,10 @@ UNTRIED = {
         ),
     },
     "E2B's protocol": {
-        "needs half a minute of a slow client; crates/dialects/e2b/tests": "JSON_BODY_TIME UNREAD_BODY UNREAD_BODY_TIME",
+        "needs half a minute of a slow client; crates/dialects/e2b/tests": (
+            "JSON_BODY_TIME UNREAD_BODY UNREAD_BODY_TIME VOLUME_SILENCE"
+        ),
+        "cannot be seen from outside": "VOLUME_PIECE",
         "needs an hour or thousands of keys; crates/dialects/e2b/src/idempotency.rs": "IDEMPOTENCY_KEYS IDEMPOTENCY_AGE",
         "needs a guest that dies in the middle of an answer; tests/faults": "END_NOTICE",
         "crates/dialects/e2b/tests/it/secrets.rs": (
@@ -84,7 +89,7 @@ UNTRIED = {
     },
     "The client of the command line": {
         "needs a server that misbehaves; unit tests of crates/client": (
-            "CONNECT CALL PROBE KEEPALIVE SILENCE TRANSFER ANSWER ERROR MESSAGE PAGES INPUT"
+            "CONNECT CALL CAPTURE PROBE KEEPALIVE SILENCE TRANSFER ANSWER ERROR MESSAGE PAGES INPUT"
         ),
     },
     "Building templates": {

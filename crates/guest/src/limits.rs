@@ -32,6 +32,7 @@ hood_limits::limits! {
     /// Under a full CPU quota it may wait for some periods.
     EXEC_SECONDS: i64 = 2, secs, "time until a started program runs", "it is left to start by itself, and is reported as running";
     MAX_MESSAGE: usize = 16 << 20, bytes, "one message of a Connect call", "it is refused (`resource_exhausted`)";
+    REQUEST_END: Duration = Duration::from_secs(10), "time until a stream's request has ended", "the connection ends with the answer";
     /// The kernel's `PATH_MAX`.
     MAX_PATH: usize = 4096, bytes, "a path", "it is refused (`invalid_argument`)";
     /// A sandbox may write what it likes into its own.

@@ -10,6 +10,7 @@ mod random;
 mod restart;
 mod snapshots;
 mod streams;
+mod volumes;
 
 use std::time::Duration;
 

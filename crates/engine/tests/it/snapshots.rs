@@ -72,6 +72,18 @@ async fn a_template_s_name_cannot_be_had() {
 }
 
 #[tokio::test]
+async fn there_are_only_so_many() {
+    let lab = Lab::new();
+    let id = lab.create(secs(60)).await.unwrap().id;
+    for _ in 0..limits::SNAPSHOTS {
+        lab.engine.snapshot(&lab.team, id.as_str(), None).await.unwrap();
+    }
+    let refused = lab.engine.snapshot(&lab.team, id.as_str(), None).await.unwrap_err();
+    assert!(matches!(refused, LookupError::TooManySnapshots { limit } if limit == limits::SNAPSHOTS));
+    assert_eq!(lab.driver.kept().len(), limits::SNAPSHOTS);
+}
+
+#[tokio::test]
 async fn children_that_fail_are_told_one_by_one() {
     let lab = Lab::with(hood_engine::Config { max_sandboxes: 3, ..Default::default() });
     let parent = lab.create(secs(60)).await.unwrap();

@@ -9,9 +9,10 @@ use futures_util::{Stream, StreamExt};
 use http::header;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 
 use super::{Code, ConnectError, unary};
-use crate::limits::MAX_MESSAGE;
+use crate::limits::{MAX_MESSAGE, REQUEST_END};
 
 const HEADER: usize = 5;
 const COMPRESSED: u8 = 1;
@@ -79,11 +80,28 @@ impl<T: DeserializeOwned> Messages<T> {
 }
 
 /// The single request message of a server stream.
+///
+/// What follows it, as a rule the end of the body, is read aside and thrown away: a client may send it late, and a
+/// connection that is closed upon unread bytes is reset, with the end of a long answer lost.
 pub(crate) async fn stream_request<T: DeserializeOwned>(body: Body) -> Result<T, ConnectError> {
-    Messages::new(body)
-        .next()
-        .await?
-        .ok_or_else(|| ConnectError::new(Code::InvalidArgument, "the stream holds no request message"))
+    let mut messages = Messages::new(body);
+    let message = messages.next().await;
+    tokio::spawn(read_out(messages.body));
+    message?.ok_or_else(|| ConnectError::new(Code::InvalidArgument, "the stream holds no request message"))
+}
+
+async fn read_out(mut body: BodyDataStream) {
+    let all = async {
+        let mut read = 0;
+        while let Some(Ok(bytes)) = body.next().await {
+            read += bytes.len();
+            if read > MAX_MESSAGE {
+                return;
+            }
+        }
+    };
+    // Then the connection ends with the answer, as for a client that never ends its request.
+    let _ = timeout(REQUEST_END, all).await;
 }
 
 /// A server stream's response: status 200, the messages, and an end frame that carries the error, if there was one.

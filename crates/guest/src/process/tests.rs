@@ -352,6 +352,29 @@ async fn a_client_that_stops_reading_and_then_leaves_frees_the_process() {
     drop(server);
 }
 
+#[tokio::test]
+async fn a_long_answer_is_whole_for_a_client_that_ends_its_request_late() {
+    let guest = Reaping::new().await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let router = super::routes().with_state(guest.app.clone());
+    let _server =
+        AbortOnDropHandle::new(tokio::task::spawn(async move { axum::serve(listener, router).await }));
+    let mut client = tokio::net::TcpStream::connect(address).await.unwrap();
+    let body = frames(&[shell("head -c 200000 /dev/zero | tr '\\0' x")]);
+    let head = "POST /process.Process/Start HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n";
+    client.write_all(format!("{head}{:x}\r\n", body.len()).as_bytes()).await.unwrap();
+    client.write_all(&body).await.unwrap();
+    // Meanwhile the answer ends, for the most part in the kernel's buffers.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    client.write_all(b"\r\n0\r\n\r\n").await.unwrap();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let mut answer = Vec::new();
+    client.read_to_end(&mut answer).await.unwrap();
+    assert!(answer.ends_with(b"0\r\n\r\n"), "{} bytes, without an end", answer.len());
+    assert!(answer.len() > 200_000 * 4 / 3);
+}
+
 // === input ===
 
 #[tokio::test]
