@@ -2,6 +2,7 @@
 that should be theirs alone."""
 
 import json
+import platform
 import subprocess
 import unittest
 
@@ -49,6 +50,38 @@ print(json.dumps(found))
 """
 
 
+WARM = """
+import json, os, sys
+sys.path.insert(0, sys.argv[1])
+from hood_kernel.nursery import Nursery
+
+nursery = Nursery.__new__(Nursery)
+before = set(os.listdir("/proc/self/fd"))
+nursery.warm(["matplotlib.pyplot"], [sys.argv[2]])
+with open("/proc/self/smaps_rollup") as file:
+    huge = next(int(line.split()[1]) for line in file if line.startswith("AnonHugePages"))
+pid = os.fork()
+if pid == 0:
+    os.closerange(3, 1000)
+    # What matplotlib does in each fork, and what a cell does next.
+    from matplotlib import font_manager
+    font_manager._get_font.cache_clear()
+    exec(sys.argv[2])
+    os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+print(json.dumps({"files": sorted(set(os.listdir("/proc/self/fd")) - before), "huge": huge}))
+"""
+
+DRAW = """
+import io
+from matplotlib import pyplot
+figure, axes = pyplot.subplots()
+axes.set_title("warm")
+figure.savefig(io.BytesIO(), format="png")
+pyplot.close(figure)
+"""
+
+
 @unittest.skipUnless(has("IPython"), "needs IPython")
 class Forks(unittest.TestCase):
     def test_two_forks_share_no_secrets(self):
@@ -68,6 +101,21 @@ class Forks(unittest.TestCase):
             self.assertNotEqual(one["numpy"], two["numpy"])
         self.assertEqual(one["environment"], {"NAME": "one", "HOME": "/", "TZ": "Asia/Tokyo"})
         self.assertEqual((two["cwd"], two["zone"]), ("/usr", "JST"))
+
+    @unittest.skipUnless(has("matplotlib"), "needs matplotlib")
+    def test_a_warm_parent_holds_no_files_and_most_of_its_memory_in_huge_pages(self):
+        done = subprocess.run(
+            [PYTHON, "-c", WARM, str(KERNELS / "python"), DRAW],
+            capture_output=True,
+            text=True,
+            env={"OPENBLAS_NUM_THREADS": "1", "PATH": "/usr/bin:/bin", "HOME": "/"},
+        )
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("Exception ignored", done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual(found["files"], [])
+        if tuple(map(int, platform.release().split(".")[:2])) >= (6, 1):
+            self.assertGreater(found["huge"], 10 << 10, "kB")
 
 
 if __name__ == "__main__":

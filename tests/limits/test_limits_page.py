@@ -22,7 +22,7 @@ UNTRIED = {
     },
     "Walls": {
         "needs thirty templates, or two thousand sandboxes": "MAX_TEMPLATES MAX_SLOTS",
-        "shows only as time; bench": "MAX_AT_ONCE",
+        "shows only as time; bench": "MAX_AT_ONCE NETWORKS_AHEAD",
         "needs a guest or builder that hangs, or one that is forged": "READY END HELPER_ANSWER DIALS_WAITING EVENT",
         "needs minutes; kernels/tests/test_python_fork.py forks": "FORKS PARENT_AGE PARENT_PAUSE",
         "a fence behind `hood.pids`, which is met first": "PROCESSES_SHARE",

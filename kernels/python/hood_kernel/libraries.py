@@ -78,6 +78,14 @@ def install(session, asker):
             hook(sys.modules[name])
 
 
+def close_files():
+    """In the nursery, after its warm-up: a fork starts with every file closed, and what finds its
+    own so complains."""
+    fonts = getattr(sys.modules.get("matplotlib.font_manager"), "_get_font", None)
+    if hasattr(fonts, "cache_clear"):
+        fonts.cache_clear()
+
+
 def _getpass(asker, module):
     module.getpass = asker.getpass
 

@@ -22,7 +22,7 @@ import signal
 import socket
 import sys
 
-from . import threads
+from . import libraries, pages, threads
 from .fork import after_fork
 from .kernel import serve, setup
 
@@ -58,7 +58,9 @@ class Nursery:
 
     def __init__(self, server, joiner, payload_filter, keep_capabilities):
         self.server = server
-        self.join = ctypes.PyDLL(joiner).hood_join
+        joiner = ctypes.PyDLL(joiner)
+        pages.side_by_side(joiner)
+        self.join = joiner.hood_join
         self.join.restype = ctypes.c_longlong
         self.home = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self.filter = payload_filter
@@ -77,11 +79,13 @@ class Nursery:
         for cell in warm_up:
             # In a namespace of its own: nothing of it may be visible to a user.
             exec(compile(cell, "<warm-up>", "exec"), {"__name__": "__warm_up__"})
+        libraries.close_files()
         threads.find()
         if len(os.listdir("/proc/self/task")) != 1:
             raise SystemExit("nursery: an import has started a thread; a fork would lose it")
         gc.collect()
         gc.freeze()
+        pages.gather()
 
     def run(self):
         """Fork on request until the server goes away. Returns, in a fork, what to serve."""

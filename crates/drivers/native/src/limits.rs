@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::{ceilings, driver, helper, ids, netdoor, network, nursery, sandbox};
+use crate::{ceilings, driver, helper, ids, netdoor, network, nursery, sandbox, warden};
 
 hood_limits::limits! {
     MAX_TEMPLATES: u32 = ids::MAX_TEMPLATES, "templates with living sandboxes at once", "an idle one makes room; where none is idle, create is refused";
@@ -25,6 +25,7 @@ hood_limits::limits! {
     REFUSED_WAITING: usize = network::REPORTS_WAITING, "records of refused packets that wait for the gate", "more are lost";
     BACKLOG: u32 = network::BACKLOG, "connections of a sandbox that wait for the gate", "one more tries again after a second";
 
+    NETWORKS_AHEAD: usize = warden::NETWORKS_AHEAD, "networks put up before a sandbox of the template asks for one", "a burst beyond them makes its own";
     ADDRESS: Duration = network::SETTLE_LIMIT, "time until a new sandbox's IPv6 address is of use", "create fails";
 
     FORKS: u64 = nursery::MAX_FORKS, "interpreters forked from one warm parent", "another parent is started";

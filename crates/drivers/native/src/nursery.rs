@@ -37,6 +37,9 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("OMP_NUM_THREADS", "1"),
     ("MKL_NUM_THREADS", "1"),
     ("NUMEXPR_NUM_THREADS", "1"),
+    // The threads that a fork starts anew look for work for 2^20 cycles before they sleep, and not for 2^26: on a host
+    // full of sandboxes those are other people's.
+    ("OPENBLAS_THREAD_TIMEOUT", "20"),
     // What an import caches would be written as root of the template; it must not even try.
     ("PYTHONDONTWRITEBYTECODE", "1"),
 ];

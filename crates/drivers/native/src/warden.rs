@@ -12,8 +12,9 @@
 //!    └───── builder (root in U, PID 1 of pidns(U)) ── guest of each sandbox (root in S, child of U)
 //! ```
 //!
-//! Reading order: [`messages`], [`serve`], [`builder`], [`init`] with [`tree`] and [`program`], [`nursery`].
+//! Reading order: [`messages`], [`serve`], [`builder`], [`init`] with [`tree`] and [`program`], [`ahead`], [`nursery`].
 
+mod ahead;
 mod builder;
 mod init;
 mod masks;
@@ -24,5 +25,6 @@ mod program;
 mod serve;
 mod tree;
 
+pub(crate) use ahead::NETWORKS_AHEAD;
 pub(crate) use builder::{become_id, expect_byte};
 pub use serve::run;

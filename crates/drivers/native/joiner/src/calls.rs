@@ -10,6 +10,8 @@ pub(crate) const CLONE_NEW_REST: u64 =
 const WRITE: u64 = 1;
 const OPEN: u64 = 2;
 const CLOSE: u64 = 3;
+const MMAP: u64 = 9;
+const MUNMAP: u64 = 11;
 const RT_SIGPROCMASK: u64 = 14;
 const DUP2: u64 = 33;
 const CHDIR: u64 = 80;
@@ -32,6 +34,8 @@ const CLONE3: u64 = 435;
 const CLOSE_RANGE: u64 = 436;
 
 /// Any call; the result is the kernel's, errors negative.
+///
+/// The sixth argument, which only `mmap` reads, is 0.
 fn call(number: u64, arguments: [u64; 5]) -> i64 {
     let [a, b, c, d, e] = arguments;
     let result: i64;
@@ -39,9 +43,29 @@ fn call(number: u64, arguments: [u64; 5]) -> i64 {
     // below, which pass numbers, or addresses of live objects of the size the kernel expects.
     unsafe {
         asm!("syscall", inlateout("rax") number => result, in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d,
-            in("r8") e, lateout("rcx") _, lateout("r11") _, options(nostack));
+            in("r8") e, in("r9") 0, lateout("rcx") _, lateout("r11") _, options(nostack));
     }
     result
+}
+
+/// Readable and writable memory, at `hint` if there is room: its address, or a negative errno.
+pub(crate) fn map(hint: u64, size: u64) -> i64 {
+    const READ_WRITE: u64 = 3;
+    const PRIVATE_ANONYMOUS: u64 = 0x22;
+    call(MMAP, [hint, size, READ_WRITE, PRIVATE_ANONYMOUS, u64::MAX])
+}
+
+/// Address space that cannot be used and costs nothing.
+pub(crate) fn reserve(size: u64) -> i64 {
+    const NONE: u64 = 0;
+    const PRIVATE_ANONYMOUS_NORESERVE: u64 = 0x4022;
+    call(MMAP, [0, size, NONE, PRIVATE_ANONYMOUS_NORESERVE, u64::MAX])
+}
+
+/// # Safety
+/// The pages there belong to the caller alone.
+pub(crate) unsafe fn unmap(at: u64, size: u64) -> i64 {
+    call(MUNMAP, [at, size, 0, 0, 0])
 }
 
 pub(crate) fn setns(fd: i32, flags: u64) -> i64 {

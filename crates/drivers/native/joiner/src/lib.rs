@@ -1,13 +1,14 @@
 //! A fork that steps through the walls: the nursery's warm interpreter calls [`hood_join`], and its copy comes back as
 //! a process of the sandbox, with the sandbox's ids, filter and groups, and without a single capability.
 //!
-//! Everything here is raw system calls: no libc, no allocation, no panic. The order of the steps is what makes it
+//! Everything here is raw system calls: no libc, no heap, no panic. The order of the steps is what makes it
 //! safe (reference `walls.md` 2.1): the copy is unreadable for root inside until it has nothing left to take (F2), and
 //! its capabilities are dropped by an explicit call, because a process that never execs keeps them (F1).
 //!
 //! Loaded by `kernels/python/hood_kernel/nursery.py`, which mirrors [`Join`] field by field.
 #![no_std]
 
+mod arenas; // where Python keeps its objects
 mod calls;
 mod steps;
 

@@ -9,6 +9,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{DumpableBehavior, Pid, PidfdFlags, pidfd_open};
 use rustix::thread::{Gid, Uid};
 
+use super::ahead::{Ahead, Prepared};
 use super::init;
 use super::messages::{Answer, Build, IdLine, ToBuilder};
 use super::nursery;
@@ -18,7 +19,7 @@ use crate::sys::clone::{Side, clone_process, exit_now};
 use crate::sys::{namespaces, socket};
 
 const NAMESPACES: libc::c_int =
-    libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWNET;
+    libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
 
 /// Starts a builder; returns when its user namespace has its maps.
 pub(super) fn start(
@@ -61,7 +62,7 @@ fn become_builder(base: u32, warden_socket: &OwnedFd, entered: &OwnedFd, mapped:
     rustix::io::write(entered, &[1])?;
     expect_byte(mapped)?;
     become_id(0)?;
-    namespaces::unshare(NAMESPACES)?;
+    namespaces::unshare(NAMESPACES | libc::CLONE_NEWNET)?;
     // The pid namespace takes effect for children: the next process is its PID 1.
     match clone_process(0, None)? {
         Side::Parent { .. } => exit_now(0),
@@ -101,9 +102,12 @@ fn serve(server: &OwnedFd) -> io::Result<()> {
     let myself = pidfd_open(rustix::process::getpid(), PidfdFlags::empty())?;
     socket::send(server, &Answer::Done, &[myself.as_fd()])?;
     drop(myself);
-    while let Some((request, fds)) = socket::receive::<ToBuilder>(server)? {
+    let mut ahead = Ahead::new()?;
+    loop {
+        ahead.fill(data.network(), server)?;
+        let Some((request, fds)) = socket::receive::<ToBuilder>(server)? else { return Ok(()) };
         let done = match request {
-            ToBuilder::Build(request) => build(&data, &request, fds).map(Vec::from),
+            ToBuilder::Build(request) => build(&data, &request, fds, ahead.take()).map(Vec::from),
             ToBuilder::Nurse(request) => nursery::start(&request, fds).map(|()| Vec::new()),
         };
         match done {
@@ -117,12 +121,16 @@ fn serve(server: &OwnedFd) -> io::Result<()> {
             }
         }
     }
-    Ok(())
 }
 
 pub(super) type Failure = (String, io::Error);
 
-fn build(data: &init::Data, request: &Build, fds: Vec<OwnedFd>) -> Result<[OwnedFd; 2], Failure> {
+fn build(
+    data: &init::Data,
+    request: &Build,
+    fds: Vec<OwnedFd>,
+    network: Option<Prepared>,
+) -> Result<[OwnedFd; 2], Failure> {
     let fail = |step: &str| {
         let step = step.to_owned();
         move |error: io::Error| (step, error)
@@ -133,10 +141,11 @@ fn build(data: &init::Data, request: &Build, fds: Vec<OwnedFd>) -> Result<[Owned
     // Once, and before there is a process that would copy it for itself alone.
     data.guest(&handed).map_err(fail("guest program"))?;
     let group = handed.group.as_ref().map(AsFd::as_fd);
-    match clone_process(NAMESPACES, group).map_err(fail("clone"))? {
+    let new_network = if network.is_some() { 0 } else { libc::CLONE_NEWNET };
+    match clone_process(NAMESPACES | new_network, group).map_err(fail("clone"))? {
         Side::Child => {
             drop((report, go_write));
-            init::run(data, request, &handed, &report_write, &go)
+            init::run(data, request, &handed, network, &report_write, &go)
         }
         Side::Parent { pid, pidfd } => {
             drop((report_write, go));

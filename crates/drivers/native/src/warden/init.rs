@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
 
+use super::ahead::Prepared;
 use super::builder::{become_id, expect_byte};
 use super::masks::Masks;
 use super::messages::{Build, Role};
@@ -33,6 +34,11 @@ impl Data {
     pub(super) fn load() -> io::Result<Self> {
         let filters = Programs::of(Who::Guest).map_err(io::Error::other)?;
         Ok(Self { filters, masks: Masks::shipped()?, network: Network::shipped()?, guest: OnceCell::new() })
+    }
+
+    /// What goes into every network.
+    pub(super) fn network(&self) -> &Network {
+        &self.network
     }
 
     /// The guest's program of this builder, from the server's.
@@ -118,10 +124,17 @@ fn step<T, E: Into<io::Error>>(name: &'static str, result: Result<T, E>) -> Resu
 }
 
 /// Never returns: the process becomes the guest, or reports where it failed and ends.
-pub(super) fn run(data: &Data, build: &Build, handed: &Handed, report: &OwnedFd, go: &OwnedFd) -> ! {
+pub(super) fn run(
+    data: &Data,
+    build: &Build,
+    handed: &Handed,
+    network: Option<Prepared>,
+    report: &OwnedFd,
+    go: &OwnedFd,
+) -> ! {
     // Out of the way of the guest's fixed descriptors; it closes at exec, which is how the builder learns of that.
     let Ok(report) = fork::lift(report.as_fd()) else { exit_now(2) };
-    let (step, error) = match raise(data, build, handed, &report, go) {
+    let (step, error) = match raise(data, build, handed, network, &report, go) {
         Ok(never) => match never {},
         Err(failure) => failure,
     };
@@ -152,6 +165,7 @@ fn raise(
     data: &Data,
     build: &Build,
     handed: &Handed,
+    network: Option<Prepared>,
     report: &OwnedFd,
     go: &OwnedFd,
 ) -> Result<std::convert::Infallible, Failure> {
@@ -161,7 +175,13 @@ fn raise(
     }
     // After the placement, so that the own group is the root of what is visible.
     step("cgroup namespace", namespaces::unshare(libc::CLONE_NEWCGROUP))?;
-    let network = data.network.raise()?;
+    let network = match network {
+        Some(Prepared { netns, up }) => {
+            step("network namespace", namespaces::enter_network(netns.as_fd()))?;
+            up
+        }
+        None => data.network.raise()?,
+    };
     let user_limits = step("mounts", tree::build(build, &data.masks, handed))?;
     step("host name", rustix::system::sethostname(build.hostname.as_bytes()))?;
     step("frozen limits", frozen_limits(build))?;
