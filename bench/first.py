@@ -16,87 +16,16 @@ Ends (DELETE) are outside every measurement but happen between them, so removal 
 next creation, as it would under load. The first WARM_UP rounds of each are left out.
 """
 
-import base64
-import http.client
-import json
 import os
 import platform
-import struct
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
+
+from hood import BASE, INTERPRETER, Server, percentiles
 
 ROUNDS, WARM_UP, IDLE = 100, 5, 20
 SETTLE = 3  # seconds before memory is read
-ENVD, CELLS = 49983, 49999
-BASE, INTERPRETER = "base", "code-interpreter-v1"
 CGROUPS = Path("/sys/fs/cgroup")
-
-
-class Server:
-    def __init__(self):
-        url = urlsplit(os.environ["E2B_API_URL"])
-        self.connection = http.client.HTTPConnection(url.hostname, url.port, timeout=60)
-        self.connection.connect()
-        self.key = os.environ["E2B_API_KEY"]
-
-    def call(self, method, path, body=None):
-        headers = {"X-API-Key": self.key, "Content-Type": "application/json"}
-        self.connection.request(method, path, None if body is None else json.dumps(body), headers)
-        answer = self.connection.getresponse()
-        data = answer.read()
-        if answer.status >= 300:
-            raise SystemExit(f"{method} {path}: {answer.status} {data[:500]!r}")
-        return json.loads(data) if data else None
-
-    def create(self, template):
-        return self.call("POST", "/v2/sandboxes", {"templateID": template, "timeout": 600})
-
-    def end(self, sandbox):
-        self.call("DELETE", f"/sandboxes/{sandbox['sandboxID']}")
-
-    def post(self, sandbox, port, path, body, kind):
-        """Sends a request to a service in the sandbox; the answer streams."""
-        headers = {"E2b-Sandbox-Id": sandbox["sandboxID"], "E2b-Sandbox-Port": str(port), "Content-Type": kind}
-        headers["X-Access-Token"] = sandbox.get("envdAccessToken") or ""
-        headers["Authorization"] = "Basic " + base64.b64encode(b"user:").decode()
-        self.connection.request("POST", path, body, headers)
-        answer = self.connection.getresponse()
-        if answer.status != 200:
-            raise SystemExit(f"{path}: {answer.status} {answer.read()[:500]!r}")
-        return answer
-
-    def first_output(self, sandbox):
-        """Runs `echo`, and returns the time at which its output arrived."""
-        message = json.dumps({"process": {"cmd": "/bin/echo", "args": ["hello"]}, "stdin": False}).encode()
-        frame = struct.pack(">BI", 0, len(message)) + message
-        answer = self.post(sandbox, ENVD, "/process.Process/Start", frame, "application/connect+json")
-        arrived = None
-        while head := answer.read(5):
-            flags, length = struct.unpack(">BI", head)
-            event = json.loads(answer.read(length))
-            if arrived is None and event.get("event", {}).get("data", {}).get("stdout"):
-                arrived = time.perf_counter()
-            if flags & 2 and event.get("error"):
-                raise SystemExit(f"the command failed: {event}")
-        assert arrived is not None, "echo wrote nothing"
-        return arrived
-
-    def cell(self, sandbox):
-        """Runs `1+1`; the times at which its result and the end of the answer arrived."""
-        answer = self.post(sandbox, CELLS, "/execute", json.dumps({"code": "1+1"}), "application/json")
-        arrived = None
-        while line := answer.readline():
-            if json.loads(line).get("text") == "2":
-                arrived = time.perf_counter()
-        assert arrived is not None, "1+1 had no result"
-        return arrived, time.perf_counter()
-
-
-def percentiles(seconds):
-    ordered = sorted(seconds)
-    # The smallest value that the given share does not exceed: nothing is interpolated.
-    return [1000 * ordered[max(0, -(-len(ordered) * share // 100) - 1)] for share in (50, 95, 99)]
 
 
 def measure(once):
@@ -106,7 +35,7 @@ def measure(once):
 def create_to_command(server):
     began = time.perf_counter()
     sandbox = server.create(BASE)
-    took = server.first_output(sandbox) - began
+    took = server.first_output(sandbox)[0] - began
     server.end(sandbox)
     return took
 

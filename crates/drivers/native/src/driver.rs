@@ -172,7 +172,7 @@ impl NativeDriver {
         let origin = spec.origin.clone();
         let raised = self.blocking(move |host| sandbox::raise(host, &spec)).await?;
         match raised.wait_until_ready().await {
-            Ok(Ready { sandbox, listeners, control }) => {
+            Ok(Ready { sandbox, listeners, control, parts }) => {
                 let id = sandbox.id.clone();
                 let watch =
                     tokio::task::spawn(watch(self.host.clone(), self.clone(), id.clone(), control, events));
@@ -184,6 +184,7 @@ impl NativeDriver {
                 lock(&self.sandboxes).insert(id, entry.clone());
                 let host = self.host.clone();
                 tokio::task::spawn_blocking(move || {
+                    drop(parts);
                     if let Err(error) = entry.sandbox.make_ahead(&host) {
                         tracing::debug!(%error, "nothing made ahead");
                     }

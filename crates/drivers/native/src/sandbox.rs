@@ -34,7 +34,7 @@ use crate::layer::Kind;
 use crate::network::Listeners;
 use crate::nursery::Place;
 use crate::random;
-use crate::root::{self, Made};
+use crate::root::{self, Made, Overlay};
 use crate::rootless;
 use crate::stopwatch::Stopwatch;
 use crate::templates::{Live, Owners, Slot};
@@ -64,6 +64,7 @@ pub(crate) struct Raised {
     listeners: Listeners,
     control: StdUnixStream,
     config: GuestConfig,
+    parts: Vec<OwnedFd>,
     watch: Stopwatch,
 }
 
@@ -72,6 +73,8 @@ pub(crate) struct Ready {
     pub(crate) sandbox: Sandbox,
     pub(crate) listeners: Listeners,
     pub(crate) control: Control,
+    /// To be dropped when nobody waits ([`Overlay::parts`]).
+    pub(crate) parts: Vec<OwnedFd>,
 }
 
 /// Starts the template's builder and its nursery.
@@ -97,7 +100,7 @@ fn attempt(host: &Arc<Host>, spec: &Spec) -> Result<Raised, DriverError> {
     let mut watch = Stopwatch::start();
     let raised = raise_in(host, spec, &live, &slot, &mut watch);
     match raised {
-        Ok(Up { pidfd, netns, control }) => {
+        Ok(Up { pidfd, netns, control, parts }) => {
             let inherited = host.layers.inherited(&spec.origin);
             let (id, netns) = (spec.id.clone(), Arc::new(netns));
             let sandbox = Sandbox { id, netns, pidfd, live, inherited, _slot: slot };
@@ -105,7 +108,8 @@ fn attempt(host: &Arc<Host>, spec: &Spec) -> Result<Raised, DriverError> {
             match host.netdoor.listen(&sandbox.netns) {
                 Ok(listeners) => {
                     watch.lap("listeners");
-                    Ok(Raised { sandbox, listeners, control, config: config(host, spec), watch })
+                    let config = config(host, spec);
+                    Ok(Raised { sandbox, listeners, control, config, parts, watch })
                 }
                 Err(error) => {
                     if let Err(undo) = sandbox.undo(host, &spec.origin) {
@@ -132,6 +136,7 @@ struct Up {
     pidfd: OwnedFd,
     netns: OwnedFd,
     control: StdUnixStream,
+    parts: Vec<OwnedFd>,
 }
 
 fn raise_in(
@@ -152,7 +157,8 @@ fn raise_in(
     watch.lap("layer");
     root::write_identity(&layer, &owners, id, &spec.origin).map_err(|e| step("identity", e))?;
     watch.lap("identity");
-    let overlay = root::overlay(&spec.root, &layer, &owners).map_err(|e| overlay_error(spec, e))?;
+    let Overlay { mount: overlay, parts } =
+        root::overlay(&spec.root, &layer, &owners).map_err(|e| overlay_error(spec, e))?;
     watch.lap("overlay");
     let volumes = volumes(host, spec, &owners, &overlay, slot.root_outside())?;
     let Made { dev, sys, nodes } = host.statics.make(&owners).map_err(|e| step("dev", e))?;
@@ -193,7 +199,7 @@ fn raise_in(
     };
     let (pidfd, netns) = live.builder.build(build, &fds)?;
     watch.lap("walls");
-    Ok(Up { pidfd, netns, control: ours })
+    Ok(Up { pidfd, netns, control: ours, parts })
 }
 
 /// The volumes of a sandbox, each with a place to lie in.
@@ -239,13 +245,13 @@ fn config(host: &Host, spec: &Spec) -> GuestConfig {
 impl Raised {
     /// Tells the guest who it is and waits until it listens.
     pub(crate) async fn wait_until_ready(self) -> Result<Ready, (Sandbox, DriverError)> {
-        let (sandbox, listeners, mut watch) = (self.sandbox, self.listeners, self.watch);
+        let Self { sandbox, listeners, control, config, parts, mut watch } = self;
         watch.lap("hand over");
-        match tokio::time::timeout(READY_LIMIT, greet(self.control, &self.config)).await {
+        match tokio::time::timeout(READY_LIMIT, greet(control, &config)).await {
             Ok(Ok(control)) => {
                 watch.lap("guest");
                 tracing::debug!(sandbox.id = %sandbox.id, %watch, "raised");
-                Ok(Ready { sandbox, listeners, control })
+                Ok(Ready { sandbox, listeners, control, parts })
             }
             Ok(Err(error)) => Err((sandbox, error)),
             Err(_) => Err((sandbox, DriverError::Guest(format!("no answer within {READY_LIMIT:?}")))),

@@ -12,10 +12,10 @@
 //!    └───── builder (root in U, PID 1 of pidns(U)) ── guest of each sandbox (root in S, child of U)
 //! ```
 //!
-//! Reading order: [`messages`], [`serve`], [`builder`], [`init`] with [`tree`] and [`program`], [`ahead`], [`nursery`].
+//! Reading order: [`messages`], [`serve`], [`builder`], [`init`] with [`tree`] and [`program`], [`idle`], [`nursery`].
 
-mod ahead;
 mod builder;
+mod idle;
 mod init;
 mod masks;
 pub(crate) mod messages;
@@ -25,6 +25,6 @@ mod program;
 mod serve;
 mod tree;
 
-pub(crate) use ahead::NETWORKS_AHEAD;
 pub(crate) use builder::{become_id, expect_byte};
+pub(crate) use idle::NETWORKS_AHEAD;
 pub use serve::run;

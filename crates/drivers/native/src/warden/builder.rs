@@ -9,7 +9,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{DumpableBehavior, Pid, PidfdFlags, pidfd_open};
 use rustix::thread::{Gid, Uid};
 
-use super::ahead::{Ahead, Prepared};
+use super::idle::Idle;
 use super::init;
 use super::messages::{Answer, Build, IdLine, ToBuilder};
 use super::nursery;
@@ -102,12 +102,12 @@ fn serve(server: &OwnedFd) -> io::Result<()> {
     let myself = pidfd_open(rustix::process::getpid(), PidfdFlags::empty())?;
     socket::send(server, &Answer::Done, &[myself.as_fd()])?;
     drop(myself);
-    let mut ahead = Ahead::new()?;
+    let mut idle = Idle::new()?;
     loop {
-        ahead.fill(data.network(), server)?;
+        idle.work(data.network(), server)?;
         let Some((request, fds)) = socket::receive::<ToBuilder>(server)? else { return Ok(()) };
         let done = match request {
-            ToBuilder::Build(request) => build(&data, &request, fds, ahead.take()).map(Vec::from),
+            ToBuilder::Build(request) => build(&data, &request, fds, &mut idle).map(Vec::from),
             ToBuilder::Nurse(request) => nursery::start(&request, fds).map(|()| Vec::new()),
         };
         match done {
@@ -129,7 +129,7 @@ fn build(
     data: &init::Data,
     request: &Build,
     fds: Vec<OwnedFd>,
-    network: Option<Prepared>,
+    idle: &mut Idle,
 ) -> Result<[OwnedFd; 2], Failure> {
     let fail = |step: &str| {
         let step = step.to_owned();
@@ -141,6 +141,7 @@ fn build(
     // Once, and before there is a process that would copy it for itself alone.
     data.guest(&handed).map_err(fail("guest program"))?;
     let group = handed.group.as_ref().map(AsFd::as_fd);
+    let network = idle.network();
     let new_network = if network.is_some() { 0 } else { libc::CLONE_NEWNET };
     match clone_process(NAMESPACES | new_network, group).map_err(fail("clone"))? {
         Side::Child => {
@@ -149,6 +150,7 @@ fn build(
         }
         Side::Parent { pid, pidfd } => {
             drop((report_write, go));
+            idle.dismantle(pid);
             let finished = finish(request, pid, &report, &go_write);
             if finished.is_err() {
                 // Its namespaces die with it. Waited for: without a group the server has no other way to know.

@@ -10,8 +10,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
 
-use super::ahead::Prepared;
 use super::builder::{become_id, expect_byte};
+use super::idle::Prepared;
 use super::masks::Masks;
 use super::messages::{Build, Role};
 use super::{program, tree};

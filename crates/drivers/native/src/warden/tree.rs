@@ -113,11 +113,17 @@ fn mask_proc(build: &Build, masks: &Masks, new: &OwnedFd) -> io::Result<OwnedFd>
         | MountAttrFlags::MOUNT_ATTR_NOSUID
         | MountAttrFlags::MOUNT_ATTR_NODEV
         | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-    let empty = [Set::Text("size", "0".to_owned()), Set::Text("nr_inodes", "2".to_owned())];
+    let nothing = [Set::Text("size", "0".to_owned()), Set::Text("nr_inodes", "2".to_owned())];
+    let mut empty: Option<OwnedFd> = None;
     for path in &masks.empty {
-        if let Some(at) = exists(path)? {
-            attach(detached("tmpfs", &empty, quiet)?.as_fd(), at.as_fd())?;
-        }
+        let Some(at) = exists(path)? else { continue };
+        // One file system for all of them.
+        let cover = match &empty {
+            None => detached("tmpfs", &nothing, quiet)?,
+            Some(first) => clone_of(first.as_fd())?,
+        };
+        attach(cover.as_fd(), at.as_fd())?;
+        empty.get_or_insert(cover);
     }
     let user_limits = target_here(&proc, "sys/user")?;
     hide_boot_id(build, new, &proc)?;
