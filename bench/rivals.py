@@ -194,7 +194,8 @@ def _kernel():
         from jupyter_client.manager import start_new_kernel
     except ImportError as error:
         raise Absent(str(error)) from error
-    return start_new_kernel(startup_timeout=120)
+    # It warns of every start.
+    return start_new_kernel(startup_timeout=120, stderr=subprocess.DEVNULL)
 
 
 def _execute(client, code):

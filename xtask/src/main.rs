@@ -32,7 +32,10 @@ usage: cargo xtask TASK
     --target NAME      only this target; may be given several times
     --regress          only the committed corpora: a matter of seconds
   setup                install what demo and test need; skips what is there
-  bench first          the first measurement, as a table for SPECIFICATION.md";
+  bench [OPTIONS]      everything beside its rivals, into bench/RESULTS.md; an hour
+    --hood PATH        measure this program instead of building one; comes first
+    --only PART        only rows whose title holds this; and what else bench/run.py takes
+  bench first          the first measurement, as a table";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -53,6 +56,7 @@ fn run(arguments: &[&str]) -> Result<ExitCode> {
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["setup"] => setup::run().map(|()| ExitCode::SUCCESS),
         ["bench", "first", rest @ ..] => bench::first(rest),
+        ["bench", rest @ ..] => bench::all(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             Ok(ExitCode::SUCCESS)

@@ -35,11 +35,16 @@ pub(crate) struct Server {
 impl Server {
     /// Starts it on a free port, and waits until it is ready.
     pub(crate) fn start(hood: &Path, log: &Path) -> Result<Self> {
+        Self::start_with(hood, log, &[])
+    }
+
+    /// The same with these options.
+    pub(crate) fn start_with(hood: &Path, log: &Path, options: &[&str]) -> Result<Self> {
         let data_dir = fresh_data_dir()?;
         fs::create_dir_all(log.parent().context("a log lies in a folder")?)?;
         let errors = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
         let mut command = leashed(hood);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(&data_dir);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(&data_dir).args(options);
         let child = without_ours(&mut command)
             .stdout(Stdio::piped())
             .stderr(errors)

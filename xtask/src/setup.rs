@@ -11,6 +11,12 @@ use anyhow::{Context, Result, ensure};
 pub(crate) use node::{path as node_path, sdk_js};
 pub(crate) use python::Venv;
 
+/// What the bench needs beside it.
+pub(crate) fn rivals() -> Result<()> {
+    apt::install_rivals()?;
+    Venv::BENCH.make()
+}
+
 /// All of it.
 pub(crate) fn run() -> Result<()> {
     let owner = std::fs::metadata("/proc/self").context("cannot tell whose process this is")?.uid();

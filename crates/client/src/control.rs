@@ -35,6 +35,45 @@ pub struct NewSandbox {
     pub hood: Hood,
 }
 
+/// What shall be another; what is not named stays.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Change {
+    /// Shown in listings, all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<BTreeMap<String, String>>,
+    /// What it may use.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hood: Option<Ceilings>,
+}
+
+/// Ceilings of a sandbox that lives.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Ceilings {
+    /// Memory in MiB.
+    #[serde(rename = "memoryMB", skip_serializing_if = "Option::is_none")]
+    pub memory_mib: Option<u64>,
+    /// Cores.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<f64>,
+}
+
+impl Change {
+    /// Of these.
+    pub fn new(
+        metadata: Option<BTreeMap<String, String>>,
+        memory_mib: Option<u64>,
+        cpus: Option<f64>,
+    ) -> Self {
+        let any = memory_mib.is_some() || cpus.is_some();
+        Self { metadata, hood: any.then_some(Ceilings { memory_mib, cpus }) }
+    }
+
+    /// Whether all stays.
+    pub fn is_nothing(&self) -> bool {
+        self.metadata.is_none() && self.hood.is_none()
+    }
+}
+
 /// A volume in a sandbox.
 #[derive(Debug, Clone, Serialize)]
 pub struct VolumeMount {
@@ -256,6 +295,12 @@ impl Client {
         let body = json!({ "timeout": from_now.as_secs() });
         let request = self.request(Method::POST, &["sandboxes", id, "timeout"]).json(&body);
         self.send("set the sandbox's timeout", request.timeout(limits::CALL)).await.map(drop)
+    }
+
+    /// Changes what a sandbox may use, and what listings show of it: all of it, or nothing.
+    pub async fn change(&self, id: &str, change: &Change) -> Result<(), ClientError> {
+        let request = self.request(Method::PATCH, &["sandboxes", id]).json(change);
+        self.send("change the sandbox", request.timeout(limits::CALL)).await.map(drop)
     }
 
     /// Stops a sandbox where it is; without its memory its processes end, and it starts anew when it is resumed.

@@ -25,7 +25,8 @@ pub use audit::{AuditPage, AuditQuery};
 pub use cells::{CellEvent, Cells};
 pub use client::Client;
 pub use control::{
-    Hood, Isolation, ListedSandbox, LogEntry, Metric, NewSandbox, ShownSandbox, Template, VolumeMount,
+    Ceilings, Change, Hood, Isolation, ListedSandbox, LogEntry, Metric, NewSandbox, ShownSandbox, Template,
+    VolumeMount,
 };
 pub use error::{ClientError, Code};
 pub use files::{Download, Entry, EntryKind};

@@ -6,6 +6,7 @@
 
 mod annotate;
 mod apply;
+mod change;
 mod create;
 mod destroy;
 mod events;
@@ -28,6 +29,7 @@ use hood_policy::Policy;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::DropGuard;
 
+pub use self::change::Change;
 pub use self::link::Link;
 pub use self::pause::Woken;
 pub use self::recover::Recovered;

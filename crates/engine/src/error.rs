@@ -1,6 +1,6 @@
 //! Errors that a caller can act on. Dialects translate [`Kind`], never text.
 
-use hood_driver_api::{DialError, DriverError, SandboxId, SnapshotId};
+use hood_driver_api::{Bytes, DialError, DriverError, SandboxId, SnapshotId};
 
 use crate::ports::StoreError;
 
@@ -124,6 +124,14 @@ pub enum LookupError {
     /// It is still being created.
     #[error("sandbox `{0}` does not run yet")]
     NotRunning(SandboxId),
+    /// It cannot have so little memory.
+    #[error("sandbox `{id}` uses {used} of memory now")]
+    MemoryInUse {
+        /// Which.
+        id: SandboxId,
+        /// How much cannot be taken back.
+        used: Bytes,
+    },
     /// No such snapshot.
     #[error("snapshot `{0}` not found")]
     UnknownSnapshot(String),
@@ -264,7 +272,8 @@ impl Explain for LookupError {
             | Self::OtherTemplate(_)
             | Self::NameTaken(_)
             | Self::VolumeExists(_)
-            | Self::VolumeInUse { .. } => Kind::Conflict,
+            | Self::VolumeInUse { .. }
+            | Self::MemoryInUse { .. } => Kind::Conflict,
             Self::TooManySnapshots { .. } | Self::TooManyVolumes { .. } => Kind::Exhausted,
             Self::Store(source) => store_kind(source),
             Self::Driver(source) => driver_kind(source),
@@ -280,6 +289,7 @@ impl Explain for LookupError {
             Self::Paused(_) => Some("`connect` to it, which resumes it".into()),
             Self::NotPaused(_) => Some("`connect` to it".into()),
             Self::NotRunning(_) => Some("wait until its create call has returned".into()),
+            Self::MemoryInUse { .. } => Some("end processes in it, or leave it more".into()),
             Self::UnknownSnapshot(_) => Some("`hood snapshot list` shows what there is".into()),
             Self::OtherTemplate(snapshot) => {
                 Some(format!("create a sandbox from it: `hood sandbox create {snapshot}`"))
@@ -320,6 +330,7 @@ fn driver_kind(error: &DriverError) -> Kind {
     match error {
         DriverError::Unknown(_) | DriverError::NoSnapshot(_) | DriverError::NoVolume(_) => Kind::NotFound,
         DriverError::Mount { .. } | DriverError::Absent(_) => Kind::Invalid,
+        DriverError::InUse { .. } => Kind::Conflict,
         DriverError::Exhausted { .. } => Kind::Exhausted,
         DriverError::Step { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => Kind::NoSpace,
         DriverError::Template(_)
@@ -336,7 +347,8 @@ fn driver_step(error: &DriverError) -> Option<String> {
         DriverError::Step { source, .. } if source.kind() == std::io::ErrorKind::StorageFull => {
             Some("free space in the data directory".into())
         }
-        DriverError::Unknown(_)
+        DriverError::InUse { .. }
+        | DriverError::Unknown(_)
         | DriverError::NoSnapshot(_)
         | DriverError::NoVolume(_)
         | DriverError::Mount { .. }

@@ -19,7 +19,9 @@ mod table;
 mod tasks;
 mod volume;
 
-pub use engine::{Config, Engine, Fork, Link, MountAsk, NewSandbox, Recovered, ResourceAsk, Woken, World};
+pub use engine::{
+    Change, Config, Engine, Fork, Link, MountAsk, NewSandbox, Recovered, ResourceAsk, Woken, World,
+};
 pub use error::{ConnectError, CreateError, Explain, Kind, LookupError, RecoverError};
 pub use hood_driver_api::{
     ByteStream, Bytes, Isolation, MilliCpu, Mount, Origin, Outlets, Resources, RootFs, RootMode, SandboxId,

@@ -24,7 +24,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hood_driver_api::{Bytes, SnapshotId};
+use hood_driver_api::{Bytes, MilliCpu, Resources, SnapshotId};
 use hood_policy::Policy;
 use time::OffsetDateTime;
 
@@ -62,6 +62,15 @@ pub enum Event {
         /// See [`Record::internet`].
         internet: Option<bool>,
     },
+    /// Replace what listings show of it and what it may use, as far as said.
+    Change {
+        /// See [`Record::metadata`].
+        metadata: Option<BTreeMap<String, String>>,
+        /// Of [`Record::resources`].
+        memory: Option<Bytes>,
+        /// Of [`Record::resources`].
+        cpu: Option<MilliCpu>,
+    },
     /// The driver has removed every trace.
     Removed,
 }
@@ -73,6 +82,8 @@ pub enum Effect {
     Measure,
     /// Have the gate keep to the record's policy from now on.
     Enforce,
+    /// Have the driver set the record's ceilings.
+    Resize,
     /// Have the driver stop its processes where they are.
     Freeze,
     /// Have the driver let them go on.
@@ -139,7 +150,7 @@ fn creating(prev: &Record, event: Event, now: OffsetDateTime) -> Result<Step, Re
         Event::SetDeadline(at) => Ok(deadline(prev, at)),
         Event::ExtendDeadline(at) => Ok(deadline(prev, at.max(prev.deadline))),
         Event::SetPolicy { policy, notes, internet } => Ok(reaching(prev, policy, notes, internet)),
-        Event::Expire | Event::Pause(_) => Err(Refusal::NotDue),
+        Event::Change { .. } | Event::Expire | Event::Pause(_) => Err(Refusal::NotDue),
         Event::Resume(_) | Event::Restore(..) => Err(Refusal::NotPaused),
         Event::Removed | Event::Undone(_) => Err(Refusal::Misplaced),
     }
@@ -161,6 +172,7 @@ fn running(prev: &Record, event: Event, now: OffsetDateTime) -> Result<Step, Ref
         Event::SetDeadline(at) => Ok(deadline(prev, at)),
         Event::ExtendDeadline(at) => Ok(deadline(prev, at.max(prev.deadline))),
         Event::SetPolicy { policy, notes, internet } => Ok(reaching(prev, policy, notes, internet)),
+        Event::Change { metadata, memory, cpu } => Ok(changed(prev, metadata, memory, cpu)),
         Event::Built | Event::BuildFailed(_) | Event::Removed => Err(Refusal::Misplaced),
     }
 }
@@ -183,6 +195,7 @@ fn paused(prev: &Record, keep: Keep, event: Event, now: OffsetDateTime) -> Resul
         Event::Undone(before) => Ok(Step { next: *before, effects: Vec::new() }),
         Event::End(why) => Ok(end(prev, why, now, vec![Effect::Cut, Effect::Destroy])),
         Event::SetPolicy { policy, notes, internet } => Ok(reaching(prev, policy, notes, internet)),
+        Event::Change { metadata, memory, cpu } => Ok(changed(prev, metadata, memory, cpu)),
         Event::Pause(_) | Event::SetDeadline(_) | Event::ExtendDeadline(_) => Err(Refusal::Paused),
         Event::Expire => Err(Refusal::NotDue),
         Event::Built | Event::BuildFailed(_) | Event::Removed => Err(Refusal::Misplaced),
@@ -206,7 +219,8 @@ fn ended(prev: &Record, end: &End, event: Event) -> Result<Step, Refusal> {
         | Event::Restore(..)
         | Event::SetDeadline(_)
         | Event::ExtendDeadline(_)
-        | Event::SetPolicy { .. } => Err(Refusal::Ended(end.why.clone())),
+        | Event::SetPolicy { .. }
+        | Event::Change { .. } => Err(Refusal::Ended(end.why.clone())),
     }
 }
 
@@ -237,6 +251,24 @@ fn reaching(
     internet: Option<bool>,
 ) -> Step {
     Step { next: Record { policy, internet, notes, ..prev.clone() }, effects: vec![Effect::Enforce] }
+}
+
+/// Where there are no processes the ceilings are those of the next start.
+fn changed(
+    prev: &Record,
+    metadata: Option<BTreeMap<String, String>>,
+    memory: Option<Bytes>,
+    cpu: Option<MilliCpu>,
+) -> Step {
+    let resources = Resources {
+        memory: memory.unwrap_or(prev.resources.memory),
+        cpu: cpu.unwrap_or(prev.resources.cpu),
+        ..prev.resources
+    };
+    let resize = resources != prev.resources && prev.has_processes();
+    let metadata = metadata.unwrap_or_else(|| prev.metadata.clone());
+    let next = Record { resources, metadata, ..prev.clone() };
+    Step { next, effects: if resize { vec![Effect::Resize] } else { Vec::new() } }
 }
 
 #[cfg(test)]

@@ -21,6 +21,8 @@ pub(crate) struct Host {
 #[derive(Default)]
 struct State {
     last: u64,
+    /// The ceiling of memory, where it is another than at the start.
+    memory_bytes: Option<u64>,
     waiting: HashMap<u64, oneshot::Sender<Result<(), String>>>,
     living: HashMap<u64, oneshot::Sender<Exit>>,
 }
@@ -61,6 +63,11 @@ impl Host {
         result.map(|()| ends_with)
     }
 
+    /// The sandbox's ceiling of memory, if it was changed since the start.
+    pub(crate) fn memory_bytes(&self) -> Option<u64> {
+        self.lock().memory_bytes
+    }
+
     /// One line from the host; what is no message is skipped, since a newer host may say more.
     pub(crate) fn hear(&self, line: &[u8]) -> Result<(), io::Error> {
         let message: HostMessage = serde_json::from_slice(line).map_err(io::Error::other)?;
@@ -71,6 +78,7 @@ impl Host {
                     drop(answer.send(Ok(())));
                 }
             }
+            HostMessage::Limits { memory_bytes } => state.memory_bytes = Some(memory_bytes),
             HostMessage::Refused { request, reason } => {
                 state.living.remove(&request);
                 if let Some(answer) = state.waiting.remove(&request) {

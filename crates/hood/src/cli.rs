@@ -16,8 +16,8 @@ use hood_driver_api::Wall;
 
 pub(crate) use sandbox::{
     ConnectArguments, CreateArguments, ExecArguments, ForkArguments, KillArguments, LogsArguments,
-    PauseArguments, ResumeArguments, RollbackArguments, SandboxCommand, ShowArguments, SnapshotArguments,
-    SnapshotCommand,
+    PauseArguments, ResumeArguments, RollbackArguments, SandboxCommand, SetArguments, ShowArguments,
+    SnapshotArguments, SnapshotCommand,
 };
 pub(crate) use secret::{CertificateArguments, DeleteSecretArguments, SecretCommand, SetSecretArguments};
 pub(crate) use template::{BuildArguments, TemplateCommand};

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use async_trait::async_trait;
 use hood_driver_api::{
     ByteStream, Bytes, Captured, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Files,
-    Isolation, Mode, Network, Origin, Outlets, RootFs, SandboxId, SnapshotId, Spec, Standing, Still, Usage,
-    VolumeId, Wall,
+    Isolation, Mode, Network, Origin, Outlets, Resources, RootFs, SandboxId, SnapshotId, Spec, Standing,
+    Still, Usage, VolumeId, Wall,
 };
 use hood_wire::GuestEvent;
 use tokio::io::DuplexStream;
@@ -23,6 +23,8 @@ pub enum Call {
     Destroy,
     /// `freeze`
     Freeze,
+    /// `resize`
+    Resize,
     /// `thaw`
     Thaw,
     /// `rest`
@@ -262,6 +264,14 @@ impl Driver for FakeDriver {
         let dial = self.dial.lock().expect("never poisoned").clone();
         dial(id, port, far)?;
         Ok(Box::new(near))
+    }
+
+    async fn resize(&self, id: &SandboxId, to: &Resources) -> Result<(), DriverError> {
+        self.enter(Call::Resize, Some(id)).await?;
+        let mut state = self.lock();
+        let (spec, _) = state.standing.get_mut(id).ok_or_else(|| DriverError::Unknown(id.clone()))?;
+        spec.resources = *to;
+        Ok(())
     }
 
     async fn freeze(&self, id: &SandboxId) -> Result<(), DriverError> {

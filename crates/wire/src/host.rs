@@ -18,6 +18,11 @@ pub enum HostMessage {
         /// Why.
         reason: String,
     },
+    /// The sandbox has other ceilings now.
+    Limits {
+        /// Of memory, in bytes.
+        memory_bytes: u64,
+    },
     /// The fork has ended.
     Exited {
         /// [`crate::ForkRequest::request`].

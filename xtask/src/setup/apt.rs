@@ -40,11 +40,28 @@ const NEEDS: [Need; 12] = [
     (Sign::Program("pdftotext"), "poppler-utils", "reading the PDF report"),
 ];
 
+/// What `bench` measures us against.
+const RIVALS: [Need; 4] = [
+    (Sign::Program("bwrap"), "bubblewrap", "a rival in the bench, and part of another"),
+    (Sign::Program("dockerd"), "docker.io", "a rival in the bench"),
+    (Sign::Program("runsc"), "runsc", "a rival in the bench"),
+    (Sign::Program("busybox"), "busybox-static", "the smallest image for Docker"),
+];
+
 /// Installs what is missing.
 pub(super) fn install() -> Result<()> {
-    let missing: Vec<_> = NEEDS.iter().filter(|(sign, ..)| !sign.is_seen()).collect();
+    install_all(&NEEDS)
+}
+
+/// Installs what is missing for the bench.
+pub(super) fn install_rivals() -> Result<()> {
+    install_all(&RIVALS)
+}
+
+fn install_all(needs: &[Need]) -> Result<()> {
+    let missing: Vec<_> = needs.iter().filter(|(sign, ..)| !sign.is_seen()).collect();
     if missing.is_empty() {
-        println!("Debian packages: all {} are there", NEEDS.len());
+        println!("Debian packages: all {} are there", needs.len());
         return Ok(());
     }
     for (_, package, why) in &missing {

@@ -45,7 +45,14 @@ impl Venv {
         what: "the official packages of OpenAI and Anthropic",
     };
 
-    /// Every one.
+    /// Rivals of the bench.
+    pub(crate) const BENCH: Self = Self {
+        folder: "venv-bench",
+        requirements: "bench/requirements.txt",
+        what: "what the bench measures us against",
+    };
+
+    /// Every one that tests need.
     pub(crate) const ALL: [Self; 3] = [Self::SDK, Self::KERNELS, Self::AGENT];
 
     /// Where a program of it lies.

@@ -33,7 +33,7 @@ pub(crate) fn router(app: App, local: Router) -> Router {
         .route("/sandboxes", post(create::v1).get(list::v1))
         .route("/v2/sandboxes", post(create::v2).get(list::v2))
         .route("/sandboxes/metrics", get(metrics::many))
-        .route("/sandboxes/{id}", get(one::detail).delete(one::kill))
+        .route("/sandboxes/{id}", get(one::detail).patch(one::change).delete(one::kill))
         .route("/sandboxes/{id}/connect", post(deadline::connect_v1))
         .route("/v2/sandboxes/{id}/connect", post(deadline::connect_v2))
         .route("/sandboxes/{id}/resume", post(pause::resume))

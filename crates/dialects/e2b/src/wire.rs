@@ -12,7 +12,7 @@ mod template;
 mod volume;
 mod when;
 
-pub(crate) use ask::{Hood, NewSandbox, Timeout, VolumeMount, WithTimeout, seconds};
+pub(crate) use ask::{Changes, Hood, NewSandbox, Timeout, VolumeMount, WithTimeout, seconds};
 pub(crate) use log::{LogEntry, LogLineV1, Logs, LogsV2, level};
 pub(crate) use metric::{Metric, Metrics};
 pub(crate) use network::{Network, NetworkUpdate};

@@ -9,7 +9,9 @@ use hood_wire::GuestEvent;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 
-use crate::{Bytes, Check, Files, Isolation, Outlets, RootFs, SandboxId, SnapshotId, Spec, VolumeId};
+use crate::{
+    Bytes, Check, Files, Isolation, Outlets, Resources, RootFs, SandboxId, SnapshotId, Spec, VolumeId,
+};
 
 /// A byte stream to a port inside a sandbox.
 pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -56,6 +58,10 @@ pub trait Driver: Send + Sync {
 
     /// Ends every process of the sandbox and removes every trace. Succeeds on what was never made, and twice.
     async fn destroy(&self, id: &SandboxId) -> Result<(), DriverError>;
+
+    /// Gives the sandbox other ceilings of memory and processor time; it runs on, or stays stopped. On an error it has
+    /// those of before.
+    async fn resize(&self, id: &SandboxId, to: &Resources) -> Result<(), DriverError>;
 
     /// Stops every process of the sandbox where it is, until [`Driver::thaw`]: memory, open files and listeners stay as
     /// they are. On an error they run on. Succeeds on what is stopped already.
@@ -154,6 +160,12 @@ pub enum DriverError {
         path: String,
         /// Why not.
         why: String,
+    },
+    /// It uses more memory than it is to have.
+    #[error("it uses {used} of memory now")]
+    InUse {
+        /// So much that cannot be taken back.
+        used: Bytes,
     },
     /// This driver has not what was asked for.
     #[error("this server has no {0}")]

@@ -50,6 +50,9 @@ pub(crate) trait Limits: Send + Sync {
     /// Makes its groups and sets its ceilings. Returns the v1 `tasks` files that its first process writes itself into.
     fn make(&self, id: &SandboxId, template: &TemplateGroup, ask: &Resources) -> io::Result<Vec<OwnedFd>>;
 
+    /// Sets other ceilings of memory and processor time in groups that are there.
+    fn set(&self, id: &SandboxId, template: &TemplateGroup, ask: &Resources) -> io::Result<()>;
+
     /// The v1 `tasks` files of a sandbox that exists.
     fn tasks(&self, id: &SandboxId) -> io::Result<Vec<OwnedFd>>;
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use hood_driver_api::{
     ByteStream, Bytes, Captured, Check, DialError, Driver, DriverError, DriverEvent, Event, EventSink, Files,
-    Isolation, Mode, Outlets, RootFs, SandboxId, SnapshotId, Spec, Still, Usage, VolumeId,
+    Isolation, Mode, Outlets, Resources, RootFs, SandboxId, SnapshotId, Spec, Still, Usage, VolumeId,
 };
 use hood_wire::{ForkRequest, GuestEvent, HostMessage};
 use rustix::fs::{MemfdFlags, SealFlags};
@@ -88,6 +88,9 @@ const NAME: &str = "native";
 
 struct Entry {
     sandbox: Sandbox,
+    /// Its ceilings as they are.
+    resources: Mutex<Resources>,
+    writer: Writer,
     watch: tokio::task::AbortHandle,
     /// Holds a socket in the sandbox's network, which would live as long.
     reporter: tokio::task::AbortHandle,
@@ -169,18 +172,19 @@ impl NativeDriver {
     }
 
     async fn build(&self, spec: Spec, events: EventSink) -> Result<Outlets, DriverError> {
-        let origin = spec.origin.clone();
+        let (origin, resources) = (spec.origin.clone(), spec.resources);
         let raised = self.blocking(move |host| sandbox::raise(host, &spec)).await?;
         match raised.wait_until_ready().await {
             Ok(Ready { sandbox, listeners, control, parts }) => {
-                let id = sandbox.id.clone();
+                let (id, writer) = (sandbox.id.clone(), control.writer());
                 let watch =
                     tokio::task::spawn(watch(self.host.clone(), self.clone(), id.clone(), control, events));
                 let (tell, refused) = mpsc::channel(network::REPORTS_WAITING);
                 let reporter = tokio::task::spawn(network::report(listeners.refused, tell));
                 let outlets = Outlets { refused: Some(refused), ..listeners.outlets };
                 let (watch, reporter) = (watch.abort_handle(), reporter.abort_handle());
-                let entry = Arc::new(Entry { sandbox, watch, reporter });
+                let entry =
+                    Arc::new(Entry { sandbox, resources: Mutex::new(resources), writer, watch, reporter });
                 lock(&self.sandboxes).insert(id, entry.clone());
                 let host = self.host.clone();
                 tokio::task::spawn_blocking(move || {
@@ -366,6 +370,23 @@ impl Driver for NativeDriver {
     async fn freeze(&self, id: &SandboxId) -> Result<(), DriverError> {
         let entry = self.entry(id).ok_or_else(|| DriverError::Unknown(id.clone()))?;
         self.blocking(move |_| entry.sandbox.freeze()).await
+    }
+
+    async fn resize(&self, id: &SandboxId, to: &Resources) -> Result<(), DriverError> {
+        let entry = self.entry(id).ok_or_else(|| DriverError::Unknown(id.clone()))?;
+        let to = *to;
+        self.blocking(move |host| {
+            let before = *lock(&entry.resources);
+            entry.sandbox.resize(host, &to).inspect_err(|_| {
+                if let Err(error) = entry.sandbox.resize(host, &before) {
+                    tracing::warn!(%error, "the ceilings of before could not be set again");
+                }
+            })?;
+            *lock(&entry.resources) = to;
+            entry.writer.send(&HostMessage::Limits { memory_bytes: to.memory.0 });
+            Ok(())
+        })
+        .await
     }
 
     async fn thaw(&self, id: &SandboxId) -> Result<(), DriverError> {

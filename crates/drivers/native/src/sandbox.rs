@@ -23,7 +23,8 @@ use std::time::{Duration, Instant};
 
 use base64::Engine;
 use hood_driver_api::{
-    Bytes, Captured, DriverError, Mode, Mount, Origin, RootFs, RootMode, SandboxId, SnapshotId, Spec, Usage,
+    Bytes, Captured, DriverError, Mode, Mount, Origin, Resources, RootFs, RootMode, SandboxId, SnapshotId,
+    Spec, Usage,
 };
 use hood_wire::{ForkRequest, GuestConfig, GuestEvent, PROTOCOL};
 
@@ -324,6 +325,20 @@ impl Sandbox {
         }
         let own = host.layers.usage(&self.id).unwrap_or_default();
         Ok(Captured { bytes: Bytes(own.0 + self.inherited.0), stopped })
+    }
+
+    /// Sets other ceilings of memory and processor time, and tells the guest.
+    pub(crate) fn resize(&self, host: &Host, to: &Resources) -> Result<(), DriverError> {
+        let meter = host.limits.meter(&self.id, &self.live.group).map_err(|e| step("meter", e))?;
+        let used = meter.map_or(Bytes(0), |meter| Bytes(meter.memory.0.saturating_sub(meter.cache.0)));
+        // The kernel would end processes to make it true.
+        if used > to.memory {
+            return Err(DriverError::InUse { used });
+        }
+        host.limits.set(&self.id, &self.live.group, to).map_err(|error| match error.kind() {
+            io::ErrorKind::ResourceBusy => DriverError::InUse { used },
+            _ => step("limits", error),
+        })
     }
 
     /// Stops every process where it is. Where one does not stop in time, all go on.

@@ -94,6 +94,10 @@ impl Shared {
                 Effect::Freeze => {
                     self.or_undone(&held, &next, limits::FREEZE, self.driver.freeze(&next.id)).await?;
                 }
+                Effect::Resize => {
+                    let resizing = self.driver.resize(&next.id, &next.resources);
+                    self.or_undone(&held, &next, limits::FREEZE, resizing).await?;
+                }
                 Effect::Thaw => {
                     self.or_undone(&held, &next, limits::FREEZE, self.driver.thaw(&next.id)).await?;
                 }

@@ -13,7 +13,9 @@ use super::{Engine, NewSandbox, ResourceAsk, Shared};
 use crate::lifecycle::Event;
 use crate::ports::Entropy;
 use crate::tasks::{Panicked, within};
-use crate::{Blueprint, Bytes, CreateError, Record, State, TeamId, Template, Token, Why, limits};
+use crate::{
+    Blueprint, Bytes, CreateError, LookupError, Record, State, TeamId, Template, Token, Why, limits,
+};
 
 impl Engine {
     /// Makes a sandbox and returns its record once its guest answers.
@@ -174,7 +176,9 @@ impl Shared {
         let max = self.config.max_timeout;
         if new.timeout.is_zero() || new.timeout > max {
             let bounds = format!("more than 0 and at most {} seconds", max.as_secs());
-            return Err(out_of_bounds("timeout", bounds, format!("{} seconds", new.timeout.as_secs_f64())));
+            return Err(
+                out_of_bounds("timeout", bounds, format!("{} seconds", new.timeout.as_secs_f64())).into()
+            );
         }
         let resources =
             resources(template.resources, new.resources.unwrap_or_default(), &self.config.max_resources)?;
@@ -246,7 +250,7 @@ fn inherited(origin: &Origin, resources: &Resources) -> Result<Bytes, CreateErro
     let least = Bytes(bytes.0 + limits::MIN_DISK.0);
     if resources.disk < least {
         let bounds = format!("at least {least}: the snapshot holds {bytes}");
-        return Err(out_of_bounds("disk", bounds, resources.disk.to_string()));
+        return Err(out_of_bounds("disk", bounds, resources.disk.to_string()).into());
     }
     Ok(*bytes)
 }
@@ -262,12 +266,16 @@ fn envs(
     };
     if let Some((name, _)) = envs.iter().find(bad) {
         let bounds = "names without `=` and values without NUL".to_owned();
-        return Err(out_of_bounds("envs", bounds, format!("{name:?}")));
+        return Err(out_of_bounds("envs", bounds, format!("{name:?}")).into());
     }
     Ok(envs)
 }
 
-fn resources(template: Resources, ask: ResourceAsk, max: &Resources) -> Result<Resources, CreateError> {
+pub(super) fn resources(
+    template: Resources,
+    ask: ResourceAsk,
+    max: &Resources,
+) -> Result<Resources, OutOfBounds> {
     Ok(Resources {
         memory: between("memory", ask.memory.unwrap_or(template.memory), limits::MIN_MEMORY, max.memory)?,
         cpu: {
@@ -284,14 +292,14 @@ fn between<T: PartialOrd + Display + Copy>(
     value: T,
     min: T,
     max: T,
-) -> Result<T, CreateError> {
+) -> Result<T, OutOfBounds> {
     if value < min || value > max {
         return Err(out_of_bounds(field, format!("{min} to {max}"), value.to_string()));
     }
     Ok(value)
 }
 
-fn small_enough(field: &'static str, size: usize, max: Bytes) -> Result<(), CreateError> {
+pub(super) fn small_enough(field: &'static str, size: usize, max: Bytes) -> Result<(), OutOfBounds> {
     let size = Bytes(size as u64);
     if size > max {
         return Err(out_of_bounds(field, format!("at most {max} together"), size.to_string()));
@@ -299,11 +307,31 @@ fn small_enough(field: &'static str, size: usize, max: Bytes) -> Result<(), Crea
     Ok(())
 }
 
-fn out_of_bounds(field: &'static str, bounds: String, given: String) -> CreateError {
-    CreateError::OutOfBounds { field, bounds, given }
+fn out_of_bounds(field: &'static str, bounds: String, given: String) -> OutOfBounds {
+    OutOfBounds { field, bounds, given }
 }
 
-fn weight(map: &BTreeMap<String, String>) -> usize {
+/// A value that is outside its bounds, in whichever call.
+#[derive(Debug)]
+pub(super) struct OutOfBounds {
+    field: &'static str,
+    bounds: String,
+    given: String,
+}
+
+impl From<OutOfBounds> for CreateError {
+    fn from(OutOfBounds { field, bounds, given }: OutOfBounds) -> Self {
+        Self::OutOfBounds { field, bounds, given }
+    }
+}
+
+impl From<OutOfBounds> for LookupError {
+    fn from(OutOfBounds { field, bounds, given }: OutOfBounds) -> Self {
+        Self::OutOfBounds { field, bounds, given }
+    }
+}
+
+pub(super) fn weight(map: &BTreeMap<String, String>) -> usize {
     map.iter().map(|(name, value)| name.len() + value.len()).sum()
 }
 

@@ -1,5 +1,6 @@
 //! The engine as its callers see it, on a fake driver, a store in memory and a clock wound by hand.
 
+mod changing;
 mod creating;
 mod deadlines;
 mod ending;

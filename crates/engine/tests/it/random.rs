@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use hood_engine::{
-    AtDeadline, End, Filter, Fork, Keep, NewSandbox, Record, SandboxId, Snapshot, SnapshotFilter, SnapshotId,
-    State, limits,
+    AtDeadline, Bytes, Change, End, Filter, Fork, Keep, NewSandbox, Record, SandboxId, Snapshot,
+    SnapshotFilter, SnapshotId, State, limits,
 };
 use hood_testkit::{Call, Fault, Lab};
 use proptest::prelude::*;
@@ -26,6 +26,7 @@ enum Op {
     Connect(Index, u64),
     Traffic(Index),
     Kill(Index),
+    Resize(Index, u64),
     SetDeadline(Index, u64),
     ExtendDeadline(Index, u64),
     Die(Index, bool),
@@ -42,6 +43,7 @@ const CALLS: &[Call] = &[
     Call::Destroy,
     Call::Freeze,
     Call::Thaw,
+    Call::Resize,
     Call::Rest,
     Call::Capture,
     Call::Restore,
@@ -67,6 +69,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (any::<Index>(), 1..40_u64).prop_map(|(which, secs)| Op::Connect(which, secs)),
         2 => any::<Index>().prop_map(Op::Traffic),
         4 => any::<Index>().prop_map(Op::Kill),
+        2 => (any::<Index>(), 1..5_u64).prop_map(|(which, gib)| Op::Resize(which, gib)),
         2 => (any::<Index>(), 0..40_u64).prop_map(|(which, secs)| Op::SetDeadline(which, secs)),
         2 => (any::<Index>(), 0..40_u64).prop_map(|(which, secs)| Op::ExtendDeadline(which, secs)),
         3 => (any::<Index>(), any::<bool>()).prop_map(|(which, oom)| Op::Die(which, oom)),
@@ -154,7 +157,7 @@ impl World {
         );
     }
 
-    fn act(&self, op: Op) {
+    fn keep(&self, op: Op) {
         let lab = self.lab.clone();
         let some = |which: Index| {
             let mut living: Vec<Record> =
@@ -163,16 +166,6 @@ impl World {
             (!living.is_empty()).then(|| living[which.index(living.len())].id.to_string())
         };
         match op {
-            Op::Create { timeout, at_deadline } => {
-                let auto_resume = at_deadline == AtDeadline::Pause;
-                let new = NewSandbox { at_deadline, auto_resume, ..NewSandbox::of("base", secs(timeout)) };
-                self.spawn(async move { lab.engine.create(&lab.team, new).await.is_ok() });
-            }
-            Op::Pause(which, keep) => {
-                if let Some(id) = some(which) {
-                    self.spawn(async move { lab.engine.pause(&lab.team, &id, keep).await.is_ok() });
-                }
-            }
             Op::Snapshot(which) => {
                 if let Some(id) = some(which) {
                     let name = Some("name".parse().expect("a name"));
@@ -205,6 +198,36 @@ impl World {
                 if let Some(id) = some(which) {
                     let fork = Fork { timeout: secs(60), count, notes: |parent| parent.notes.clone() };
                     self.spawn(async move { lab.engine.fork(&lab.team, &id, fork).await.is_ok() });
+                }
+            }
+            _ => unreachable!("the caller has looked"),
+        }
+    }
+
+    fn act(&self, op: Op) {
+        let lab = self.lab.clone();
+        let some = |which: Index| {
+            let mut living: Vec<Record> =
+                lab.store.records().into_iter().filter(|record| record.ended().is_none()).collect();
+            living.sort_by(|a, b| a.id.cmp(&b.id));
+            (!living.is_empty()).then(|| living[which.index(living.len())].id.to_string())
+        };
+        match op {
+            Op::Create { timeout, at_deadline } => {
+                let auto_resume = at_deadline == AtDeadline::Pause;
+                let new = NewSandbox { at_deadline, auto_resume, ..NewSandbox::of("base", secs(timeout)) };
+                self.spawn(async move { lab.engine.create(&lab.team, new).await.is_ok() });
+            }
+            Op::Pause(which, keep) => {
+                if let Some(id) = some(which) {
+                    self.spawn(async move { lab.engine.pause(&lab.team, &id, keep).await.is_ok() });
+                }
+            }
+            Op::Snapshot(_) | Op::DeleteSnapshot(_) | Op::Rollback(..) | Op::Fork(..) => self.keep(op),
+            Op::Resize(which, gib) => {
+                if let Some(id) = some(which) {
+                    let change = Change { memory: Some(Bytes::gib(gib)), ..Change::default() };
+                    self.spawn(async move { lab.engine.change(&lab.team, &id, change).await.is_ok() });
                 }
             }
             Op::Connect(which, timeout) => {
@@ -308,6 +331,8 @@ impl World {
             assert!(record.is_some() || given_up, "{id} stands though nobody knows it");
             if let Some(record) = record {
                 assert_eq!(driver.is_frozen(&id), record.is_paused(), "{id}: {:?}", record.state);
+                let spec = driver.spec(&id).expect("it stands");
+                assert_eq!(spec.resources, record.resources, "{id}: {:?}", record.state);
             }
         }
         for id in driver.resting() {

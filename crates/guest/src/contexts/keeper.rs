@@ -264,7 +264,8 @@ impl Keeper {
     fn died(&mut self, end: End) -> CellError {
         let memory = match &self.kernel {
             Some(kernel) if kernel.is_out_of_memory() => {
-                Memory::RanOut { limit: self.app.config.limits.memory_bytes }
+                let limit = self.app.host.memory_bytes().unwrap_or(self.app.config.limits.memory_bytes);
+                Memory::RanOut { limit }
             }
             _ => Memory::Enough,
         };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 
 use super::{Memory, duration, pair};
 
@@ -34,6 +34,10 @@ pub(crate) enum SandboxCommand {
     ///
     /// Example: hood sandbox create "$(hood sandbox snapshot ID)"
     Snapshot(SnapshotArguments),
+    /// Change what a sandbox may use, how long it lives, or its metadata, while it runs or is paused
+    ///
+    /// Example: hood sandbox set ID --memory 4G --cpus 2
+    Set(SetArguments),
     /// Put a sandbox back to one of its snapshots; its processes end
     Rollback(RollbackArguments),
     /// End sandboxes
@@ -72,6 +76,25 @@ pub(crate) struct SnapshotArguments {
     /// What to call it, with a tag after `:` if wanted; the newest of a name has it
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("what").required(true).multiple(true).args(["memory", "cpus", "timeout", "metadata"])))]
+pub(crate) struct SetArguments {
+    /// The sandbox
+    pub(crate) id: String,
+    /// Memory, as in 512M, 2G; what is in use cannot be taken away
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<Memory>,
+    /// Processors, as in 0.5, 2
+    #[arg(long, value_name = "N")]
+    pub(crate) cpus: Option<f64>,
+    /// How long it may live from now, as in 300, 10m, 2h
+    #[arg(long, value_parser = duration, value_name = "TIME")]
+    pub(crate) timeout: Option<Duration>,
+    /// Shown in listings, in the place of all that it has; may be given several times
+    #[arg(long, value_parser = pair, value_name = "NAME=VALUE")]
+    pub(crate) metadata: Vec<(String, String)>,
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@ mod kill;
 mod list;
 mod logs;
 mod pause;
+mod set;
 mod show;
 mod snapshot;
 
@@ -29,6 +30,7 @@ pub(crate) async fn run(context: &Context, command: SandboxCommand) -> Result<Ex
         SandboxCommand::Resume(arguments) => pause::resume(context, &arguments).await,
         SandboxCommand::Fork(arguments) => fork::run(context, &arguments).await,
         SandboxCommand::Snapshot(arguments) => snapshot::make(context, &arguments).await,
+        SandboxCommand::Set(arguments) => set::run(context, arguments).await,
         SandboxCommand::Rollback(arguments) => snapshot::rollback(context, &arguments).await,
         SandboxCommand::Kill(arguments) => kill::run(context, &arguments).await,
         SandboxCommand::Logs(arguments) => logs::run(context, &arguments).await,

@@ -1,13 +1,13 @@
-//! One sandbox: look at it, end it.
+//! One sandbox: look at it, change it, end it.
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 
 use crate::app::App;
-use crate::extract::{Caller, Name};
+use crate::extract::{Body, Caller, Name};
 use crate::reply::Reply;
-use crate::wire::SandboxDetail;
+use crate::wire::{Changes, SandboxDetail};
 
 pub(super) async fn detail(
     State(app): State<App>,
@@ -15,6 +15,17 @@ pub(super) async fn detail(
     Name(id): Name,
 ) -> Result<Json<SandboxDetail>, Reply> {
     let record = app.engine.get(&team, &id)?;
+    Ok(Json(SandboxDetail::of(&record, &app.domain, app.engine.isolation())))
+}
+
+/// All of it, or nothing. An addition of ours: E2B can change a sandbox's timeout and network, by calls of their own.
+pub(super) async fn change(
+    State(app): State<App>,
+    Caller(team): Caller,
+    Name(id): Name,
+    body: Body<Changes>,
+) -> Result<Json<SandboxDetail>, Reply> {
+    let record = app.engine.change(&team, &id, body.value.ask()?).await?;
     Ok(Json(SandboxDetail::of(&record, &app.domain, app.engine.isolation())))
 }
 

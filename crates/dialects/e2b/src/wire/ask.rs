@@ -60,6 +60,23 @@ pub(crate) struct Hood {
     pub(crate) read_only_root: bool,
 }
 
+/// The body of our call to change a sandbox that lives.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Changes {
+    metadata: Option<BTreeMap<String, String>>,
+    hood: Option<Ceilings>,
+}
+
+/// Those that can be changed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ceilings {
+    #[serde(rename = "memoryMB")]
+    memory_mib: Option<u64>,
+    cpus: Option<f64>,
+}
+
 /// The body of connect, resume and set-timeout.
 #[derive(Debug, Deserialize)]
 pub(crate) struct WithTimeout {
@@ -146,6 +163,21 @@ impl NewSandbox {
             ));
         }
         Ok(())
+    }
+}
+
+// === impl Changes ===
+
+impl Changes {
+    /// What the engine shall replace.
+    pub(crate) fn ask(self) -> Result<hood_engine::Change, Reply> {
+        let Self { metadata, hood } = self;
+        let hood = hood.unwrap_or_default();
+        Ok(hood_engine::Change {
+            metadata,
+            memory: hood.memory_mib.map(|n| mib("hood.memoryMB", n)).transpose()?,
+            cpu: hood.cpus.map(cpus).transpose()?,
+        })
     }
 }
 

@@ -16,6 +16,10 @@ impl Limits for Unlimited {
         Ok(Vec::new())
     }
 
+    fn set(&self, _: &SandboxId, _: &TemplateGroup, _: &Resources) -> io::Result<()> {
+        Ok(())
+    }
+
     fn tasks(&self, _: &SandboxId) -> io::Result<Vec<OwnedFd>> {
         Ok(Vec::new())
     }

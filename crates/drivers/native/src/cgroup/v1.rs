@@ -56,7 +56,7 @@ impl V1 {
 }
 
 impl Limits for V1 {
-    fn make(&self, id: &SandboxId, _: &TemplateGroup, ask: &Resources) -> io::Result<Vec<OwnedFd>> {
+    fn make(&self, id: &SandboxId, template: &TemplateGroup, ask: &Resources) -> io::Result<Vec<OwnedFd>> {
         for (at, _) in &self.hierarchies {
             files::make_dir(at)?;
             files::make_dir(&at.join(id.as_str()))?;
@@ -67,17 +67,30 @@ impl Limits for V1 {
         }
         let cpu = cpu.join(INNER);
         files::make_dir(&cpu)?;
-        let memory = self.dir("memory", id);
-        files::write(&memory, "memory.limit_in_bytes", ask.memory.0.to_string())?;
-        // Without swap accounting the file is absent; then swappiness is what keeps the sandbox out of swap.
-        files::write_if_there(&memory, "memory.memsw.limit_in_bytes", ask.memory.0.to_string())?;
-        files::write_if_there(&memory, "memory.swappiness", "0")?;
-        // The quota, too: it is what runtimes inside look for in their own group.
         files::write(&cpu, "cpu.shares", INNER_SHARES)?;
         files::write(&cpu, "cpu.cfs_period_us", PERIOD_US.to_string())?;
-        files::write(&cpu, "cpu.cfs_quota_us", (u64::from(ask.cpu.0) * PERIOD_US / 1000).to_string())?;
+        // Without swap accounting swappiness is what keeps the sandbox out of swap.
+        files::write_if_there(&self.dir("memory", id), "memory.swappiness", "0")?;
+        self.set(id, template, ask)?;
         files::write(&self.dir("pids", id), "pids.max", ask.pids.to_string())?;
         self.tasks(id)
+    }
+
+    fn set(&self, id: &SandboxId, _: &TemplateGroup, ask: &Resources) -> io::Result<()> {
+        const MEMORY: &str = "memory.limit_in_bytes";
+        let (memory, bytes) = (self.dir("memory", id), ask.memory.0.to_string());
+        // That with swap may never be the lower of the two; without swap accounting it is not there.
+        let both = |file| files::write_if_there(&memory, file, &bytes);
+        if files::number(&memory, MEMORY)? < ask.memory.0 {
+            both("memory.memsw.limit_in_bytes")?;
+            files::write(&memory, MEMORY, &bytes)?;
+        } else {
+            files::write(&memory, MEMORY, &bytes)?;
+            both("memory.memsw.limit_in_bytes")?;
+        }
+        // The quota, too, in the inner group: it is what runtimes inside look for in their own.
+        let quota = u64::from(ask.cpu.0) * PERIOD_US / 1000;
+        files::write(&self.dir("cpu", id).join(INNER), "cpu.cfs_quota_us", quota.to_string())
     }
 
     fn tasks(&self, id: &SandboxId) -> io::Result<Vec<OwnedFd>> {

@@ -55,20 +55,25 @@ impl Limits for V2 {
         let Some(dir) = template.sandbox(id) else { return Ok(Vec::new()) };
         files::make_dir(&dir)?;
         if self.has("memory") {
-            files::write(&dir, "memory.max", ask.memory.0.to_string())?;
             files::write_if_there(&dir, "memory.swap.max", "0")?;
-        }
-        if self.has("cpu") {
-            files::write(
-                &dir,
-                "cpu.max",
-                format!("{} {PERIOD_US}", u64::from(ask.cpu.0) * PERIOD_US / 1000),
-            )?;
         }
         if self.has("pids") {
             files::write(&dir, "pids.max", ask.pids.to_string())?;
         }
+        self.set(id, template, ask)?;
         Ok(Vec::new())
+    }
+
+    fn set(&self, id: &SandboxId, template: &TemplateGroup, ask: &Resources) -> io::Result<()> {
+        let Some(dir) = template.sandbox(id) else { return Ok(()) };
+        if self.has("memory") {
+            files::write(&dir, "memory.max", ask.memory.0.to_string())?;
+        }
+        if self.has("cpu") {
+            let quota = u64::from(ask.cpu.0) * PERIOD_US / 1000;
+            files::write(&dir, "cpu.max", format!("{quota} {PERIOD_US}"))?;
+        }
+        Ok(())
     }
 
     fn tasks(&self, _: &SandboxId) -> io::Result<Vec<OwnedFd>> {
