@@ -5,6 +5,7 @@ import base64
 import http.client
 import json
 import os
+import re
 import struct
 import time
 from urllib.parse import urlsplit
@@ -42,6 +43,19 @@ class Server:
 
     def end(self, sandbox):
         self.call("DELETE", f"/sandboxes/{sandbox['sandboxID']}")
+
+    def settle(self):
+        """Waits until what has ended is gone: what is measured next must not pay for it."""
+        while True:
+            self.connection.request("GET", "/metrics", headers={"X-API-Key": self.key})
+            answer = self.connection.getresponse()
+            text = answer.read().decode()
+            if answer.status != 200:
+                raise Refused("/metrics", answer.status, text.encode())
+            counts = re.findall(r'^\w+\{[^}]*"removing"[^}]*\} (\d+)', text, re.MULTILINE)
+            if not sum(map(int, counts)):
+                return
+            time.sleep(0.2)
 
     def request(self, sandbox, port, method, path, body, kind):
         """Sends a request to a service in the sandbox; the answer streams."""
