@@ -114,13 +114,13 @@ impl Files for Folder {
                         Err(error) => return Err(error.into()),
                     }
                 }
-                found.push(entry);
                 if found.len() >= most {
                     return Err(io::Error::new(
                         io::ErrorKind::FileTooLarge,
                         format!("there are more than {most} entries"),
                     ));
                 }
+                found.push(entry);
             }
         }
         found.sort_by(|a, b| a.path.cmp(&b.path));

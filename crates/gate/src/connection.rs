@@ -2,8 +2,8 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use hood_policy::{Attempt, Ceiling, FirstBytes, Name, Policy, Protocol, Reason, Verdict, decide};
@@ -19,6 +19,7 @@ use crate::dial::{self, Dialer, Out};
 use crate::dns::INGRESS_ADDRESS;
 use crate::door::reset;
 use crate::first::{self, First, Replay, Said};
+use crate::limits::RECORDED;
 use crate::sandbox::Sandbox;
 use crate::tls;
 
@@ -85,11 +86,17 @@ impl Known {
     /// Whether a live connection must be cut under these rules. One that is carried unread must not go on to a host
     /// whose requests are now to be read.
     pub(crate) fn must_end(&self, policy: &Policy, ceiling: &Ceiling) -> bool {
-        let ruled = self.name.as_ref().is_some_and(|name| policy.host_rule(name).is_some());
         match self.decide(policy, ceiling) {
             Verdict::Deny(_) | Verdict::NeedsName => true,
-            Verdict::Allow(_) | Verdict::WouldDeny(_) => ruled && !self.opened,
+            Verdict::Allow(_) | Verdict::WouldDeny(_) => self.must_be_opened(policy, ceiling) && !self.opened,
         }
+    }
+
+    /// Whether its requests must be read: the host has rules, or it is let through by name in plain HTTP, and must keep
+    /// to that name in every request.
+    fn must_be_opened(&self, policy: &Policy, ceiling: &Ceiling) -> bool {
+        let ruled = self.name.as_ref().is_some_and(|name| policy.host_rule(name).is_some());
+        ruled || (self.protocol == Protocol::Http && !self.stands_without_name(policy, ceiling))
     }
 
     /// Whether it would be let through without its name: then the name need not be held to.
@@ -154,12 +161,15 @@ impl Connection<'_> {
         };
         self.record(kind, &known, &first.said, Some(rule), (0, 0));
 
-        let ruled = known.name.as_ref().is_some_and(|name| policy.host_rule(name).is_some());
-        // Whoever is let through by name in plain HTTP must keep to that name in every request.
-        let held = known.protocol == Protocol::Http && !known.stands_without_name(&policy, &ceiling);
-        known.opened = ruled || held;
-        let dialer =
-            Dialer { resolver: self.sandbox.shared.resolver.clone(), policy: policy.clone(), ceiling };
+        known.opened = known.must_be_opened(&policy, &ceiling);
+        let shared = &self.sandbox.shared;
+        let dialer = Dialer {
+            resolver: shared.resolver.clone(),
+            policy: policy.clone(),
+            ceiling,
+            ingress: shared.ingress.as_ref().map(|ingress| (ingress.to, shared.visitors.clone())),
+            visits: Mutex::default(),
+        };
         let meter = Arc::new(self.meter());
         let cut = CancellationToken::new();
         let live = self.sandbox.live.add(self.number, known.clone(), cut.clone());
@@ -288,7 +298,7 @@ impl Connection<'_> {
 
     fn record(&self, kind: Kind, known: &Known, said: &Said, rule: Option<Reason>, moved: (u64, u64)) {
         let (method, path) = match said {
-            Said::Http(head) => (Some(head.method.clone()), Some(head.path.clone())),
+            Said::Http(head) => (Some(cut(&head.method)), Some(cut(&head.path))),
             Said::Tls(_) | Said::Nothing => (None, None),
         };
         self.sandbox.record(Entry {
@@ -308,6 +318,15 @@ impl Connection<'_> {
             duration: if kind == Kind::Ended { self.started.elapsed() } else { std::time::Duration::ZERO },
         });
     }
+}
+
+/// What a program inside writes is kept for weeks: not more of it than says what it was.
+fn cut(text: &str) -> String {
+    let mut end = text.len().min(RECORDED);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default().to_owned()
 }
 
 async fn until(time: Option<std::time::Duration>) {

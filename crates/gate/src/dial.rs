@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hood_policy::{Ceiling, Name, Policy, Socks5, closed_under};
 use rustls::pki_types::ServerName;
@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 use crate::dns::Resolver;
 use crate::limits::DIAL;
 use crate::socks;
+use crate::visitors::{Visit, Visitors};
 
 /// A way out.
 pub(crate) enum Out {
@@ -30,11 +31,18 @@ pub(crate) struct Dialer {
     pub(crate) resolver: Arc<Resolver>,
     pub(crate) policy: Arc<Policy>,
     pub(crate) ceiling: Arc<Ceiling>,
+    /// This server's own listener, which is reached straight, and the list of who comes to it from here.
+    pub(crate) ingress: Option<(SocketAddr, Visitors)>,
+    pub(crate) visits: Mutex<Vec<Visit>>,
 }
 
-/// Whether this host has the address itself: what listens there is the host's, not the internet's.
+/// Whether this host has the address itself: what listens there is the host's, not the internet's. Where that cannot be
+/// found out, as when there are no descriptors left, it counts as the host's.
 pub(crate) fn is_this_host(address: IpAddr) -> bool {
-    std::net::UdpSocket::bind((address, 0)).is_ok()
+    match std::net::UdpSocket::bind((address, 0)) {
+        Err(error) => error.kind() != io::ErrorKind::AddrNotAvailable,
+        Ok(_) => true,
+    }
 }
 
 /// Whether the ceiling opens the address by name.
@@ -46,6 +54,12 @@ impl Dialer {
     /// Opens it, within [`DIAL`].
     pub(crate) async fn dial(&self, to: SocketAddr) -> io::Result<Out> {
         let dialling = async {
+            if let Some((_, visitors)) = self.ingress.as_ref().filter(|(ingress, _)| *ingress == to) {
+                let stream = straight(to).await?;
+                let visit = visitors.enter(stream.local_addr()?);
+                self.visits.lock().unwrap_or_else(PoisonError::into_inner).push(visit);
+                return Ok(Out::Plain(stream));
+            }
             match &self.policy.proxy {
                 None => straight(to).await.map(Out::Plain),
                 Some(proxy) => self.through(proxy, to).await,

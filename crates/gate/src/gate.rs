@@ -16,6 +16,7 @@ use crate::door::Meant;
 use crate::sandbox::{Sandbox, Whose};
 use crate::secrets::Secrets;
 use crate::tls::Interceptor;
+use crate::visitors::Visitors;
 
 /// The gate; clones are the same one.
 #[derive(Clone)]
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) resolver: Arc<Resolver>,
     pub(crate) interceptor: Interceptor,
     pub(crate) ingress: Option<Ingress>,
+    pub(crate) visitors: Visitors,
     pub(crate) counters: Counters,
     ceilings: BTreeMap<String, Arc<Ceiling>>,
     default_profile: String,
@@ -47,6 +49,7 @@ impl Gate {
             resolver: Arc::new(Resolver::start(config.resolver)?),
             interceptor: Interceptor::new(config.tls, secrets)?,
             ingress: config.ingress,
+            visitors: Visitors::default(),
             counters: Counters::default(),
             ceilings,
             default_profile: config.default_profile,
@@ -54,6 +57,11 @@ impl Gate {
             connections: AtomicU64::new(1),
         };
         Ok(Self { shared: Arc::new(shared), sandboxes: Arc::default() })
+    }
+
+    /// Which clients of this server are its own sandboxes.
+    pub fn visitors(&self) -> Visitors {
+        self.shared.visitors.clone()
     }
 
     /// What is odd about a policy, in sentences for its owner; or, as an error, why it cannot be used here.

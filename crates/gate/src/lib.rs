@@ -28,6 +28,7 @@ mod sandbox;
 mod secrets;
 mod socks;
 mod tls;
+mod visitors;
 
 pub use ca::{Authority, AuthorityError};
 pub use config::{Config, Ingress, StartError};
@@ -38,3 +39,4 @@ pub use gate::Gate;
 pub use sandbox::Whose;
 pub use secrets::{NoSecrets, RevealError, SecretValue, Secrets};
 pub use tls::{TlsConfig, TlsError};
+pub use visitors::Visitors;

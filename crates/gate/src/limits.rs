@@ -33,6 +33,7 @@ hood_limits::limits! {
     ANSWERS: usize = 8192, "answers about names kept for all sandboxes", "the oldest is forgotten";
     ANSWER_LIFE: Duration = Duration::from_secs(3600), "time for which an answer about a name is kept, at most", "it is asked for again";
     NO_ANSWER_LIFE: Duration = Duration::from_secs(5), "time for which it is kept that a name does not exist", "it is asked for again";
+    RECORDED: usize = 1024, bytes, "a request's path in the audit, and its method", "what follows is not recorded";
     LOOKUPS: usize = 4096, "answers (name and address) that count for the connections of one sandbox", "the oldest counts no more: the name must be looked up again";
     LOOKUP_LIFE_MIN: Duration = Duration::from_secs(600), "time for which an answer counts for connections, however short its life", "the name must be looked up again";
     LOOKUP_LIFE: Duration = Duration::from_secs(86_400), "the same, however long its life", "the name must be looked up again";

@@ -85,10 +85,13 @@ impl Gate {
         Duration::from_secs(u64::from(self.keep_audit_days) * 24 * 60 * 60)
     }
 
-    /// Every profile there is.
+    /// Every profile there is. A create call may name any of them, so the open one is there only where it is what
+    /// sandboxes get anyway.
     pub(crate) fn ceilings(&self) -> BTreeMap<String, Ceiling> {
         let mut all = self.profiles.clone();
-        all.insert(OPEN.to_owned(), Ceiling::default());
+        if self.profile == OPEN {
+            all.insert(OPEN.to_owned(), Ceiling::default());
+        }
         if !self.package_hosts.is_empty() {
             all.insert(PACKAGES.to_owned(), Ceiling { policy: self.packages(), open: Vec::new() });
         }
@@ -128,7 +131,7 @@ impl Gate {
         }
         let known = self.ceilings();
         if !known.contains_key(&self.profile) {
-            let names: Vec<_> = known.keys().map(String::as_str).collect();
+            let names: Vec<_> = std::iter::once(OPEN).chain(known.keys().map(String::as_str)).collect();
             bail!("`gate.profile` names `{}`; there are {}", self.profile, names.join(", "));
         }
         Ok(())
@@ -176,6 +179,13 @@ mod tests {
         assert_eq!(gate.profile, OPEN);
         assert_eq!(gate.ceilings().keys().collect::<Vec<_>>(), [OPEN]);
         assert_eq!(gate.keep_audit(), Duration::from_secs(30 * 86_400));
+    }
+
+    #[test]
+    fn where_the_owner_has_chosen_another_profile_no_call_can_name_the_open_one() {
+        let text = "[gate]\nprofile = 'packages'\npackage_hosts = ['index.example.org']";
+        let gate = parse(text).expect("a file").gate;
+        assert_eq!(gate.ceilings().keys().collect::<Vec<_>>(), [PACKAGES]);
     }
 
     #[test]

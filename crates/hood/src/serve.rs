@@ -86,6 +86,8 @@ struct Server {
     key_is_new: bool,
     /// Walls that the server has started without.
     missing: Vec<Check>,
+    /// Which clients are sandboxes.
+    visitors: hood_gate::Visitors,
     /// Writes what the gate records.
     audit: audit::Writer,
     _lock: Lock,
@@ -93,6 +95,7 @@ struct Server {
 
 /// Runs until SIGTERM or SIGINT.
 pub(crate) async fn run(options: &Options) -> Result<()> {
+    lift_descriptors();
     let stop = CancellationToken::new();
     let signals = stop.clone();
     let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
@@ -111,6 +114,15 @@ pub(crate) async fn run(options: &Options) -> Result<()> {
     }
     announce(&server);
     serve(server, stop).await
+}
+
+/// As many descriptors as the host allows: each connection out of a sandbox takes two, and the usual limit is 1024.
+fn lift_descriptors() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let most = getrlimit(Resource::Nofile).maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }) {
+        tracing::warn!(%error, "the limit of open files stays as it is");
+    }
 }
 
 /// Puts everything up.
@@ -202,13 +214,26 @@ async fn build_around(
     let listener = Listener { socket: listener, acceptor };
     let app = App::new(engine.clone(), Arc::new(StoredKeys(store.clone())), templates, &domain)
         .with_secrets(Arc::new(secrets));
+    let visitors = gate.visitors();
     let registry = metrics::registry(&engine, gate, audit_dropped);
     let local = Router::new().route("/metrics", get(move || std::future::ready(metrics::render(&registry))));
     let local = local.merge(audit::router(store, app.clone()));
     let router = hood_dialect_e2b::router_beside(app, local);
     let url = format!("http://{address}");
     data_dir.write_server(&url, hosts(&options.certificate, data_dir, &domain)?)?;
-    Ok(Server { engine, driver, listener, router, url, key, key_is_new, missing, audit, _lock: lock })
+    Ok(Server {
+        engine,
+        driver,
+        listener,
+        router,
+        url,
+        key,
+        key_is_new,
+        missing,
+        visitors,
+        audit,
+        _lock: lock,
+    })
 }
 
 /// The authority that has signed the server's own certificate, where that is its own.
@@ -249,7 +274,8 @@ fn prepare(driver: Arc<dyn Driver>, templates: Arc<InstalledTemplates>) {
 async fn serve(server: Server, stop: CancellationToken) -> Result<()> {
     let drained = CancellationToken::new();
     let graceful = drained.clone();
-    let service = listener::with_reset(server.router).into_make_service_with_connect_info::<PerConnection>();
+    let router = listener::with_marks(server.router, server.visitors);
+    let service = router.into_make_service_with_connect_info::<PerConnection>();
     let serving = axum::serve(server.listener, service)
         .with_graceful_shutdown(async move { graceful.cancelled().await });
     let (engine, driver, audit) = (server.engine, server.driver, server.audit);

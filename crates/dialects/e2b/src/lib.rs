@@ -22,6 +22,6 @@ mod wire;
 
 pub use app::{App, Keys, StoredKeys};
 pub use data::Reset;
-pub use router::{router, router_beside};
+pub use router::{FromSandbox, router, router_beside};
 pub use secrets::{Secret, Secrets, SecretsError};
 pub use wire::ENVD_VERSION;

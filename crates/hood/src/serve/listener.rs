@@ -7,11 +7,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::Request;
 use axum::extract::connect_info::{ConnectInfo, Connected};
+use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::serve::IncomingStream;
-use hood_dialect_e2b::Reset;
+use hood_dialect_e2b::{FromSandbox, Reset};
+use hood_gate::Visitors;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
@@ -36,19 +37,26 @@ pub(super) struct Connection {
 
 /// What requests learn of their connection.
 #[derive(Clone)]
-pub(super) struct PerConnection(Reset);
+pub(super) struct PerConnection {
+    reset: Reset,
+    client: SocketAddr,
+}
 
-/// Makes each request carry the mark of its connection.
-pub(super) fn with_reset(router: Router) -> Router {
+/// Makes each request carry the marks of its connection.
+pub(super) fn with_marks(router: Router, visitors: Visitors) -> Router {
     async fn mark(
+        State(visitors): State<Visitors>,
         ConnectInfo(connection): ConnectInfo<PerConnection>,
         mut request: Request,
         next: Next,
     ) -> axum::response::Response {
-        request.extensions_mut().insert(connection.0);
+        if visitors.contains(connection.client) {
+            request.extensions_mut().insert(FromSandbox);
+        }
+        request.extensions_mut().insert(connection.reset);
         next.run(request).await
     }
-    router.layer(middleware::from_fn(mark))
+    router.layer(middleware::from_fn_with_state(visitors, mark))
 }
 
 impl axum::serve::Listener for Listener {
@@ -90,7 +98,7 @@ impl Listener {
 
 impl Connected<IncomingStream<'_, Listener>> for PerConnection {
     fn connect_info(stream: IncomingStream<'_, Listener>) -> Self {
-        Self(stream.io().reset.clone())
+        Self { reset: stream.io().reset.clone(), client: *stream.remote_addr() }
     }
 }
 
