@@ -76,6 +76,7 @@ def test_nothing_but_hosts_of_sandboxes(sandboxes, sealed):
     one, other = sandboxes(), sandboxes()
     other.files.write("/home/user/index.html", "a neighbour's public page")
     other.commands.run("exec python3 -m http.server 8000 --protocol HTTP/1.1", background=True)
+    other.commands.run("until curl -so /dev/null localhost:8000; do sleep 0.1; done", timeout=20)
     host, key = f"8000-{other.sandbox_id}.{DOMAIN}", os.environ["E2B_API_KEY"]
     one.files.write("/tmp/talk.py", TALK)
     api = os.environ["E2B_API_URL"].split("//")[1]
